@@ -1,0 +1,42 @@
+"""The one interface between search and guidance: a batch of states goes out, scores come back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.structure import Instance, Structure
+
+
+@dataclass(frozen=True)
+class Asks:
+    """States that wait for a ranking: n searches over one structure with L literals."""
+
+    structure: Structure
+    instances: Sequence[Instance]  # [n] the instance that each search is about
+    rows: NDArray[np.int64]  # [n] the engine's own number of each search
+    open: NDArray[np.bool_]  # [n, L] literals that are neither true nor killed
+    true: NDArray[np.bool_]  # [n, L] literals that are chosen or forced
+    candidates: NDArray[np.bool_]  # [n, L] the open literals of the domain to branch on: the ones to be ordered
+    depth: NDArray[np.int64]  # [n] decisions above the node
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@runtime_checkable
+class Guide(Protocol):
+    """Anything that can say what to try first.
+
+    `rank` returns real numbers [n, L]; among the candidates of an ask the highest score is tried first, equal scores
+    in ascending order, NaN last. A guide can only reorder: no score, however bad, changes an answer. Where a literal
+    is decided by itself (it is in no decision group), a positive score tries it true first.
+
+    If the attribute `static` is true, scores do not depend on the state and a search asks only once.
+    """
+
+    def rank(self, asks: Asks) -> NDArray[Any]: ...

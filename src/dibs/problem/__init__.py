@@ -1,0 +1,11 @@
+"""Problems as literals and groups: Sudoku, Latin squares, CNF and your own; reading, checking, writing."""
+
+from dibs.problem.cnf import CNF
+from dibs.problem.latin import Latin
+from dibs.problem.own import Problem
+from dibs.problem.reading import read_instances
+from dibs.problem.structure import Instance, Structure
+from dibs.problem.sudoku import Sudoku
+from dibs.problem.text import InputError
+
+__all__ = ["CNF", "InputError", "Instance", "Latin", "Problem", "Structure", "Sudoku", "read_instances"]

@@ -1,0 +1,199 @@
+"""Propositional formulas in conjunctive normal form, and the DIMACS text for them."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.structure import Instance, Structure
+from dibs.problem.text import InputError, Source, open_text
+
+Clause = tuple[int, ...]
+
+
+class CNF(Instance):
+    """Clauses over variables 1..`variables`, as signed numbers. Immutable; equal by content.
+
+    Literal 2 (v - 1) is "v is True", 2 (v - 1) + 1 is "v is False"; a solution is a list of signed numbers.
+    """
+
+    __slots__ = ("_structure", "clauses", "variables")
+    family: ClassVar[str] = "cnf"
+
+    def __init__(self, variables: int, clauses: Iterable[Iterable[int]]) -> None:
+        self.variables = variables
+        self.clauses: tuple[Clause, ...] = tuple(map(tuple, clauses))
+        self._structure: Structure | None = None
+        if variables < 0:
+            raise ValueError(f"{variables} variables")
+        for number, clause in enumerate(self.clauses, 1):
+            for literal in clause:
+                if not 0 < abs(literal) <= variables:
+                    raise ValueError(f"clause {number}: literal {literal} is out of range 1..{variables}")
+
+    @property
+    def structure(self) -> Structure:
+        """A decision group for each variable; a tautology has no group, an empty clause an empty one."""
+        if self._structure is None:
+            # A repeated literal is merged where the groups are laid out.
+            asking = [clause for clause in self.clauses if not _tautology(clause)]
+            self._structure = Structure.build(
+                2 * self.variables,
+                decide=np.arange(2 * self.variables, dtype=np.int64).reshape(-1, 2),
+                at_least_one=[[2 * z - 2 if z > 0 else -2 * z - 1 for z in clause] for clause in asking],
+                family="cnf",
+                shape=(self.variables, len(self.clauses)),
+            )
+        return self._structure
+
+    @property
+    def given(self) -> NDArray[np.int64]:
+        return np.zeros(0, np.int64)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CNF):
+            return NotImplemented
+        return self.variables == other.variables and self.clauses == other.clauses
+
+    def __hash__(self) -> int:
+        return hash((self.variables, self.clauses))
+
+    def __repr__(self) -> str:
+        return f"<CNF, {self.variables} variables, {len(self.clauses)} clauses>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CNF, (self.variables, self.clauses)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """A formula from DIMACS text; raises InputError that names line and column."""
+        return cls.from_lines(text.split("\n"))
+
+    @classmethod
+    def read(cls, source: Source) -> Self:
+        """A formula from a DIMACS file, plain or packed with gzip or xz; "-" is standard input."""
+        with open_text(source) as (name, lines):
+            return cls.from_lines(lines, name)
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[str], file: str | None = None) -> Self:
+        return cls(*_Dimacs(file).read(lines))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        with open(path, "w", encoding="ascii") as file:
+            file.write(self.format())
+
+    def decode(self, literals: NDArray[np.int64]) -> list[int]:
+        signed = np.where(literals % 2 == 0, literals // 2 + 1, -(literals // 2) - 1)
+        return [int(z) for z in signed]
+
+    def violation(self, solution: Iterable[int]) -> str | None:
+        chosen = list(solution)
+        if sorted(map(abs, chosen)) != list(range(1, self.variables + 1)):
+            return f"the variables 1..{self.variables} do not have one value each"
+        true = set(chosen)
+        for number, clause in enumerate(self.clauses, 1):
+            if true.isdisjoint(clause):
+                return f"clause {number} ({' '.join(map(str, clause)) or 'empty'}) is not satisfied"
+        return None
+
+    def line(self, solution: Iterable[int] | None = None) -> str:
+        if solution is None:
+            return f"p cnf {self.variables} {len(self.clauses)} " + " ".join(_clause_texts(self.clauses))
+        return " ".join(map(str, solution))
+
+    def format(self, solution: Iterable[int] | None = None) -> str:
+        """DIMACS text; of a solution its `v` lines, as SAT solvers print them."""
+        if solution is None:
+            return "\n".join([f"p cnf {self.variables} {len(self.clauses)}", *_clause_texts(self.clauses)]) + "\n"
+        text = " ".join(map(str, [*solution, 0]))
+        # A minus must stay with its number, so lines break at blanks only.
+        lines = textwrap.wrap(text, 76, break_on_hyphens=False, break_long_words=False)
+        return "\n".join(f"v {line}" for line in lines)
+
+
+def _tautology(clause: Clause) -> bool:
+    members = set(clause)
+    return any(-literal in members for literal in members)
+
+
+def _clause_texts(clauses: Iterable[Clause]) -> Iterator[str]:
+    return (" ".join(map(str, (*clause, 0))) for clause in clauses)
+
+
+class _Dimacs:
+    """One reading of a DIMACS text; knows where it is, for the errors."""
+
+    def __init__(self, file: str | None) -> None:
+        self.file = file
+        self.number = 0
+        self.header: tuple[int, int, int] | None = None  # variables, clauses, its line
+        self.clauses: list[list[int]] = []
+        self.open: list[int] = []  # the clause that waits for its 0
+        self.opened = 0  # the line where it began
+
+    def error(self, message: str, column: int | None = None, line: int | None = None) -> InputError:
+        return InputError(message, self.file, line or self.number or 1, column)
+
+    def read(self, lines: Iterable[str]) -> tuple[int, list[list[int]]]:
+        for self.number, line in enumerate(lines, 1):
+            text = line.lstrip()
+            if not text or text[0] == "c":
+                continue
+            if text[0] == "%":  # how the files of the SATLIB collection end
+                break
+            if text[0] == "p":
+                self.read_header(line)
+            else:
+                self.read_clauses(line)
+        return self.finish()
+
+    def read_header(self, line: str) -> None:
+        column = len(line) - len(line.lstrip()) + 1
+        if self.header:
+            raise self.error("a second header 'p cnf'", column)
+        found = re.fullmatch(r"\s*p\s+cnf\s+([0-9]+)\s+([0-9]+)\s*", line)
+        if not found:
+            raise self.error("the header must be 'p cnf VARIABLES CLAUSES'", column)
+        self.header = int(found[1]), int(found[2]), self.number
+
+    def read_clauses(self, line: str) -> None:
+        if not self.header:
+            raise self.error("a clause before the header 'p cnf VARIABLES CLAUSES'", 1)
+        variables = self.header[0]
+        for position, token in enumerate(line.split()):
+            try:
+                literal = int(token.replace("_", "?"))  # Python's 1_000 is no number here
+            except ValueError:
+                raise self.error(f"'{token}' is not a whole number", _column(line, position)) from None
+            if literal == 0:
+                self.clauses.append(self.open)
+                self.open = []
+            elif -variables <= literal <= variables:
+                if not self.open:
+                    self.opened = self.number
+                self.open.append(literal)
+            else:
+                message = f"literal {literal} is out of range: the header says {variables} variables"
+                raise self.error(message, _column(line, position))
+
+    def finish(self) -> tuple[int, list[list[int]]]:
+        if not self.header:
+            raise self.error("no header 'p cnf VARIABLES CLAUSES'", 1)
+        variables, clauses, line = self.header
+        if self.open:
+            raise self.error("the last clause has no 0 at its end", None, self.opened)
+        if len(self.clauses) != clauses:
+            raise self.error(f"header says {clauses} clauses, file has {len(self.clauses)}", 1, line)
+        return variables, self.clauses
+
+
+def _column(line: str, position: int) -> int:
+    """Where the token with that number begins."""
+    return [found.start() for found in re.finditer(r"\S+", line)][position] + 1

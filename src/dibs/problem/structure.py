@@ -1,0 +1,176 @@
+"""Literals and groups: the one form that every family compiles to.
+
+A *literal* is one possible choice ("cell r4c7 is 5", "variable 12 is False"), numbered from 0.
+A *group* is a set of literals with a kind: exactly one, at most one or at least one of them is true.
+
+A `Structure` is what all instances of one shape share (every 9x9 Sudoku has the same literals and groups);
+an `Instance` adds the literals that are given. The kernel's tables are built once per structure and level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from itertools import chain
+from operator import index
+from typing import Any, ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Level = Literal["eliminate", "naked", "hidden"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+
+Ints = NDArray[np.integer[Any]]
+Groups = Sequence[Ints] | Sequence[Sequence[int]] | Ints  # lists of literals, or a 2-D array with a group in each row
+
+
+class Need(IntEnum):
+    """What a group asks of its literals from below."""
+
+    NONE = 0  # at most one: nobody has to be true
+    IMPLIED = 1  # at least one, but it follows from the other groups: used only at level `hidden`
+    REQUIRED = 2  # at least one
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Groups over `literals` literals, in CSR form; instances that share one are searched in one batch.
+
+    The first `decisions` groups are exactly-one groups to branch on. A literal in none of them is decided by itself,
+    true or false; so a state that has decided them all has decided every literal.
+    """
+
+    literals: int
+    start: NDArray[np.int64]  # [groups + 1] where each group's members begin
+    member: NDArray[np.int64]  # [start[-1]] literals, ascending within a group
+    exclusive: NDArray[np.bool_]  # [groups] at most one member is true
+    need: NDArray[np.uint8]  # [groups] `Need`
+    decisions: int
+    family: str = "problem"  # how guides and messages call it: "sudoku", "latin", "cnf"
+    shape: tuple[int, ...] = ()  # family-specific size, e.g. (box rows, box columns)
+    _tables: dict[Level, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def groups(self) -> int:
+        return len(self.start) - 1
+
+    def members(self, group: int) -> NDArray[np.int64]:
+        return self.member[self.start[group] : self.start[group + 1]]
+
+    @classmethod
+    def build(
+        cls,
+        literals: int,
+        *,
+        decide: Groups,
+        exactly_one: Groups = (),
+        at_most_one: Groups = (),
+        at_least_one: Groups = (),
+        implied: Groups = (),
+        family: str = "problem",
+        shape: tuple[int, ...] = (),
+    ) -> Structure:
+        """Lay the groups out, decision groups first.
+
+        `decide` and `exactly_one` are exactly-one groups, `implied` are exactly-one groups whose at-least-one half
+        follows from the others (rows, columns and boxes of a Sudoku).
+        """
+        parts: list[tuple[Groups, bool, Need]] = [
+            (decide, True, Need.REQUIRED),
+            (exactly_one, True, Need.REQUIRED),
+            (implied, True, Need.IMPLIED),
+            (at_most_one, True, Need.NONE),
+            (at_least_one, False, Need.REQUIRED),
+        ]
+        start, member = _compress([groups for groups, _, _ in parts])
+        return cls(
+            literals=literals,
+            start=start,
+            member=member,
+            exclusive=np.repeat([e for _, e, _ in parts], [len(g) for g, _, _ in parts]).astype(bool),
+            need=np.repeat([n for _, _, n in parts], [len(g) for g, _, _ in parts]).astype(np.uint8),
+            decisions=len(decide),
+            family=family,
+            shape=shape,
+        )
+
+
+def _compress(parts: Sequence[Groups]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All groups as CSR (start, member), each group ascending and without repetition.
+
+    Array operations over all groups at once: a CNF has hundreds of thousands of clauses.
+    """
+    sizes, members = zip(*map(_flatten, parts), strict=True)
+    size, member = np.concatenate(sizes), np.concatenate(members)
+    group = np.repeat(np.arange(len(size)), size)
+    if ((group[1:] == group[:-1]) & (member[1:] <= member[:-1])).any():
+        order = np.lexsort((member, group))
+        group, member = group[order], member[order]
+        fresh = np.ones(len(member), bool)
+        fresh[1:] = (group[1:] != group[:-1]) | (member[1:] != member[:-1])
+        group, member = group[fresh], member[fresh]
+        size = np.bincount(group, minlength=len(size))
+    return np.concatenate([[0], np.cumsum(size)]).astype(np.int64), member
+
+
+def _flatten(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The size of each group and all members in a row."""
+    if isinstance(groups, np.ndarray) and groups.ndim == 2:
+        return np.full(len(groups), groups.shape[1], np.int64), groups.astype(np.int64).ravel()
+    sizes = np.fromiter(map(len, groups), np.int64, len(groups))
+    return sizes, np.fromiter(chain.from_iterable(groups), np.int64, int(sizes.sum()))
+
+
+class Instance:
+    """One problem to solve: a structure and the literals that are given. Families subclass it.
+
+    `violation` must not use the kernel, nor the structure the kernel was built from: it is the proof of every SAT
+    answer.
+    """
+
+    __slots__ = ()  # families with millions of instances declare theirs
+    family: ClassVar[str] = "problem"
+
+    @property
+    def structure(self) -> Structure:
+        raise NotImplementedError
+
+    @property
+    def given(self) -> NDArray[np.int64]:
+        """The literals that are true from the start."""
+        raise NotImplementedError
+
+    def decode(self, literals: NDArray[np.int64]) -> Any:
+        """The family's own form of a solution, from its true literals (ascending)."""
+        raise NotImplementedError
+
+    def violation(self, solution: Any) -> str | None:
+        """What is wrong with a solution, in words, or None. Shares no code with the search."""
+        raise NotImplementedError
+
+    @classmethod
+    def violations(cls, instances: Sequence[Any], solutions: Sequence[Any]) -> list[str | None]:
+        """`violation` for many at once; families with arrays override it."""
+        return [i.violation(s) for i, s in zip(instances, solutions, strict=True)]
+
+    def format(self, solution: Any = None) -> str:
+        """A readable text of the instance, or of its solution."""
+        raise NotImplementedError
+
+    def line(self, solution: Any = None) -> str:
+        """The same on one line, as `--json` prints it."""
+        raise NotImplementedError
+
+
+def as_literals(literals: Iterable[int], limit: int, what: str) -> NDArray[np.int64]:
+    """Check and convert a user's list of literal numbers."""
+    try:
+        array = np.array([index(literal) for literal in literals], dtype=np.int64)
+    except TypeError:
+        raise ValueError(f"{what}: literals are whole numbers") from None
+    if array.size and (array.min() < 0 or array.max() >= limit):
+        bad = int(array[(array < 0) | (array >= limit)][0])
+        raise ValueError(f"{what}: literal {bad} is out of range 0..{limit - 1}")
+    return array

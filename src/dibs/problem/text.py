@@ -1,0 +1,118 @@
+"""Text that users hand in: opening it (plain, gzip or xz) and saying where it is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import IO, BinaryIO, TextIO, cast
+
+Source = str | os.PathLike[str] | TextIO
+
+GZIP_MAGIC = b"\x1f\x8b"
+XZ_MAGIC = b"\xfd7zXZ\x00"
+DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
+
+
+class InputError(ValueError):
+    """Something wrong in a user's text; lines and columns count from 1, None is unknown."""
+
+    def __init__(
+        self, message: str, file: str | None = None, line: int | None = None, column: int | None = None
+    ) -> None:
+        super().__init__(message, file, line, column)  # all of them, so that it pickles
+        self.message = message
+        self.file = file
+        self.line = line
+        self.column = column
+
+    def __str__(self) -> str:
+        if self.file is not None:
+            place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        else:
+            named = (("line", self.line), ("column", self.column))
+            place = ", ".join(f"{name} {number}" for name, number in named if number is not None)
+        return f"{place}: {self.message}" if place else self.message
+
+    def moved(self, file: str | None, lines: int = 0, columns: int = 0) -> InputError:
+        """The same error of a text that begins `lines` lines and `columns` columns into `file`."""
+        line = 1 if self.line is None else self.line
+        # Only the first line of a text can begin further right than its file's line does.
+        column = self.column + (columns if line == 1 else 0) if self.column is not None else None
+        return InputError(self.message, file, line + lines, column)
+
+
+@contextmanager
+def open_text(source: Source, name: str | None = None) -> Iterator[tuple[str, Iterator[str]]]:
+    """The name and the lines of a path, of standard input ("-") or of an open text stream, read as they are needed."""
+    with ExitStack() as stack:
+        if isinstance(source, (str, os.PathLike)):
+            if os.fspath(source) == "-":
+                label = name or "<stdin>"
+                raw = cast("BinaryIO | None", getattr(sys.stdin, "buffer", None))
+                stream = sys.stdin if raw is None else _decoded(_buffered(raw), label, stack, close=False)
+            else:
+                label = name or os.fspath(source)
+                stream = _decoded(stack.enter_context(_open_binary(source, label)), label, stack)
+        else:
+            label = name or str(getattr(source, "name", "<text>"))
+            stream = source
+        yield label, _checked(stream, label)
+
+
+def _open_binary(path: str | os.PathLike[str], label: str) -> io.BufferedReader:
+    try:
+        return open(path, "rb")
+    except FileNotFoundError:
+        raise InputError("does not exist", label) from None
+    except IsADirectoryError:
+        raise InputError("is a directory", label) from None
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", label) from None
+
+
+def _buffered(raw: BinaryIO) -> io.BufferedReader:
+    """`raw` with a `peek`."""
+    return raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw))
+
+
+def _decoded(raw: io.BufferedReader, label: str, stack: ExitStack, close: bool = True) -> TextIO:
+    """UTF-8 text of a binary stream, which is unpacked if its first bytes say that it is packed."""
+    packed: IO[bytes] = raw
+    magic = raw.peek(len(XZ_MAGIC))
+    if magic.startswith(GZIP_MAGIC):
+        packed = cast("IO[bytes]", stack.enter_context(gzip.GzipFile(fileobj=raw)))
+    elif magic.startswith(XZ_MAGIC):
+        packed = cast("IO[bytes]", stack.enter_context(lzma.LZMAFile(raw)))  # noqa: SIM115
+    elif b"\0" in magic:
+        raise InputError("is not a text file", label)
+    text = io.TextIOWrapper(packed, encoding="utf-8-sig")
+    if not close:
+        stack.callback(_release, text)
+    else:
+        stack.enter_context(text)
+    return text
+
+
+def _release(text: io.TextIOWrapper) -> None:
+    """Leave standard input open for others: a wrapper that is dropped would close it."""
+    if not text.closed:
+        text.detach()
+
+
+def _checked(stream: TextIO, label: str) -> Iterator[str]:
+    """The lines of a stream; what is not text raises."""
+    try:
+        for line in stream:
+            if "\0" in line:
+                raise InputError("is not a text file", label)
+            yield line
+    except UnicodeDecodeError:
+        raise InputError("is not a text file", label) from None
+    except DAMAGED as error:
+        raise InputError(f"is damaged: {error}", label) from None

@@ -1,0 +1,200 @@
+"""Many suspended searches over one structure, and the guide asked for all that wait at once.
+
+    engine = Engine(instances, Options(trigger="binary"), guided=True)
+    while asks := engine.advance():
+        engine.answer(asks, guide.rank(asks))
+    outcomes = engine.outcomes()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.guide.asks import Asks, Guide
+from dibs.problem.structure import Instance
+from dibs.search import kernel as k
+from dibs.search.options import Options
+from dibs.search.outcome import Outcome, Status, WrongSolution
+from dibs.search.tables import DOMAIN, tables
+
+SLICE = 500_000  # literals touched before a search lets Python look at the clock and at Ctrl-C: some milliseconds
+
+_STATUS = {k.SAT: Status.SAT, k.UNSAT: Status.UNSAT, k.LIMIT: Status.LIMIT}
+
+
+class Engine:
+    """Searches of instances that share one structure.
+
+    `block`: how many searches one call of the kernel advances. 1 times each search by itself; more saves call
+    overhead, and the time of a block is shared out by the literals its searches touched.
+    `answers`: how many solutions of each search are kept.
+    `places`: where each instance stands in the user's list; with the seed it drives `random` choices.
+    """
+
+    def __init__(
+        self,
+        instances: Sequence[Instance],
+        options: Options,
+        *,
+        guided: bool = False,
+        static: bool = False,
+        block: int = 1,
+        answers: int = 1,
+        places: Sequence[int] | None = None,
+    ) -> None:
+        if len({id(i.structure) for i in instances}) > 1:
+            raise ValueError("the instances of one engine must share a structure: same family, same shape")
+        self.instances = instances
+        self.options = options
+        self.block = block
+        self.seconds = np.zeros(len(instances))
+        if not instances:
+            self._live = np.zeros(0, np.int64)
+            return
+        self.structure = instances[0].structure
+        self._tables = t = tables(self.structure, options.level)
+        self._searches = s = k.searches(t, len(instances), guided, answers)
+        for row, instance in enumerate(instances):
+            given = t.address[instance.given]
+            s.order[row, : len(given)] = given
+            s.count[row, k.GIVEN] = len(given)
+        s.count[:, k.SEED] = options.seed * 1_000_003 + np.array(range(len(instances)) if places is None else places)
+        self._rules = k.Rules(
+            tie=k.TIES[options.tie],
+            order=k.ORDERS[options.order if options.order != "oracle" else "ascending"],
+            trigger=k.TRIGGERS[options.trigger] if guided else k.TRIGGERS["never"],
+            keep=int(static),
+            nodes=2**62 if options.nodes is None else options.nodes,
+            wanted=options.count,
+        )
+        most_given = int(s.count[:, k.GIVEN].max())
+        self._queue = np.zeros(len(t.group) + len(t.full) + len(t.unit) + most_given + 1, np.uint32)
+        self._keys = np.zeros(len(t.outer))
+        self._live = np.arange(len(instances))
+
+    def advance(self, stopped: Callable[[], bool] = lambda: False) -> Asks | None:
+        """Run every search until it is finished or waits for a ranking; the waiting ones, or None when all are done.
+
+        Once `stopped()` is true it returns None early; unfinished searches can be taken up again.
+        """
+        running = self._live[self._phase(self._live) != k.WAIT]
+        while len(running):
+            for i in range(0, len(running), self.block):
+                if stopped():
+                    return None
+                self._advance(running[i : i + self.block])
+            self._live = self._live[self._phase(self._live) < k.SAT]
+            running = self._live[self._phase(self._live) != k.WAIT]
+        return self._asks(self._live) if len(self._live) else None
+
+    def _advance(self, rows: NDArray[np.int64]) -> None:
+        count = self._searches.count
+        before = count[rows, k.WORK]
+        begin = perf_counter()
+        k.advance(self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys)
+        took = perf_counter() - begin
+        share = count[rows, k.WORK] - before + 1.0
+        self.seconds[rows] += took * share / share.sum()
+        if self.options.seconds is not None:
+            late = rows[(self.seconds[rows] >= self.options.seconds) & (count[rows, k.PHASE] < k.SAT)]
+            count[late, k.PHASE] = k.LIMIT
+
+    def _phase(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        phase: NDArray[np.int64] = self._searches.count[rows, k.PHASE]
+        return phase
+
+    def _asks(self, rows: NDArray[np.int64]) -> Asks:
+        t, s = self._tables, self._searches
+        decided = s.size[rows] == k.DECIDED
+        branching = np.zeros_like(decided)
+        top = s.count[rows, k.TOP] - 1
+        branching[np.arange(len(rows)), s.frame_domain[rows, top]] = True
+        domain = t.address // DOMAIN
+        words = _bits(s.open[rows])[:, t.address]
+        return Asks(
+            structure=self.structure,
+            instances=[self.instances[r] for r in rows],
+            rows=rows,
+            open=words & ~decided[:, domain],
+            true=words & decided[:, domain],
+            candidates=words & branching[:, domain],
+            depth=top,
+        )
+
+    def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
+        """Hand over a guide's scores, [len(asks), literals]; refuses anything of another shape or kind."""
+        scores = np.asarray(scores)
+        wanted = (len(asks), self.structure.literals)
+        if scores.shape != wanted or scores.dtype.kind not in "fiub":
+            raise ValueError(
+                f"the guide returned {scores.dtype} of shape {scores.shape}; "
+                f"asked were real numbers of shape {wanted}: a score for each literal of each state"
+            )
+        if (self._phase(asks.rows) != k.WAIT).any():
+            raise ValueError("these asks were answered already")
+        inner = np.where(self._tables.outer >= 0, self._tables.outer, 0)
+        with np.errstate(over="ignore"):
+            self._searches.score[asks.rows] = np.where(self._tables.outer >= 0, scores[:, inner], 0)
+        self._searches.count[asks.rows, k.RANKED] = 1
+        self._searches.count[asks.rows, k.PHASE] = k.ARRANGE
+
+    def run(self, guide: Guide | None = None, stopped: Callable[[], bool] = lambda: False) -> None:
+        """Advance and answer until every search is finished, or `stopped()`."""
+        while asks := self.advance(stopped):
+            if guide is None:
+                raise ValueError("the searches wait for a ranking, but there is no guide")
+            self.answer(asks, guide.rank(asks))
+
+    def true(self) -> NDArray[np.bool_]:
+        """[instances, literals] the true literals of each first solution; all False where there is none."""
+        return _bits(self._searches.answer[:, 0])[:, self._tables.address]
+
+    def choices(self, row: int) -> NDArray[np.uint8]:
+        """[solutions kept, domains] which member each domain takes, counted from 0 (in a grid: cell by cell, value - 1)."""
+        kept = min(int(self._searches.count[row, k.SOLUTIONS]), self._searches.answer.shape[1])
+        return np.log2(self._searches.answer[row, :kept].astype(np.float64)).astype(np.uint8)
+
+    @property
+    def counters(self) -> NDArray[np.int64]:
+        """[instances, 4] status (kernel phase), nodes, backtracks and solutions, without decoding anything."""
+        wanted: NDArray[np.int64] = self._searches.count[:, [k.PHASE, k.NODES, k.BACKTRACKS, k.SOLUTIONS]]
+        return wanted
+
+    def outcomes(self) -> list[Outcome | None]:
+        """One for each instance, None where the search is not finished. Every solution has been verified."""
+        if not self.instances:
+            return []
+        s = self._searches
+        found = np.flatnonzero(s.count[:, k.SOLUTIONS] > 0)
+        solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
+        rows = zip(s.count.tolist(), self.seconds.tolist(), strict=True)
+        return [
+            Outcome(
+                _STATUS[c[k.PHASE]], solutions.get(i), c[k.NODES], c[k.BACKTRACKS], c[k.ASKS], c[k.DEPTH], sec,
+                c[k.SOLUTIONS],
+            )
+            if c[k.PHASE] in _STATUS else None
+            for i, (c, sec) in enumerate(rows)
+        ]  # fmt: skip
+
+    def _decoded(self, rows: NDArray[np.int64]) -> list[Any]:
+        """The solutions of these searches, checked by their family's own code."""
+        instances = [self.instances[r] for r in rows]
+        true = _bits(self._searches.answer[rows, 0])[:, self._tables.address]
+        solutions = [i.decode(np.flatnonzero(literals)) for i, literals in zip(instances, true, strict=True)]
+        if instances:
+            for instance, wrong in zip(instances, type(instances[0]).violations(instances, solutions), strict=True):
+                if wrong:
+                    raise WrongSolution(f"{instance!r}: {wrong}")
+        return solutions
+
+
+def _bits(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """[n, D] words as [n, 64 D] bits, in the order of addresses."""
+    octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(octets, axis=1, bitorder="little").view(np.bool_)

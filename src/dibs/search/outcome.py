@@ -1,0 +1,31 @@
+"""What a search found, and what it cost. Each counter is defined here, once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Status(StrEnum):
+    SAT = "SAT"  # a solution was found, and a checker that shares nothing with the search has verified it
+    UNSAT = "UNSAT"  # the search space is exhausted
+    LIMIT = "LIMIT"  # a node or time limit ended the search before either
+
+
+class WrongSolution(AssertionError):
+    """The independent checker refused a solution: a defect of dibs, never of the input. Please report it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of one search."""
+
+    status: Status
+    solution: Any  # in the family's own form (`Instance.decode`), or None
+    nodes: int  # search states that were consistent, incomplete and branched on; 0 if propagation alone decides
+    backtracks: int  # tried values that failed, at once or after their subtree
+    asks: int  # rankings asked of the guide; a guide with `static = True` is asked once
+    depth: int  # the most decisions that ever stood at once
+    seconds: float  # wall-clock of this search; searches that run in a block share its time by literals touched
+    solutions: int  # solutions found; exact unless it equals the wanted `count` or the status is LIMIT

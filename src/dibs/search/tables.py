@@ -1,0 +1,180 @@
+"""A structure at one propagation level, laid out for the kernel.
+
+The kernel never sees a Sudoku or a clause: only these arrays. What a level means is decided here, once:
+
+    level       decision groups             required groups     implied groups
+    eliminate   noticed when selected       fail when empty     not watched
+    naked       forced at one, fail empty   the same            not watched
+    hidden      forced at one, fail empty   the same            the same
+
+Inside the kernel the decision groups cut the literals into disjoint *domains* of at most 64, and a domain is one
+64-bit word. A literal's *address* is 64 * domain + bit. A structure's decision group that overlaps an earlier one or
+has more than 64 members is watched instead of branched on, and a literal left without a domain gets one of its own,
+{literal, its complement}; so every structure fits, and each solution is still found exactly once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.structure import Level, Need, Structure
+
+# A watched group's state is one number: (open members, plus CHOSEN for each true one) << SHIFT | sum of open addresses.
+# One subtraction kills a literal; with one member open the low bits *are* that literal; a satisfied group is far from 0.
+SHIFT = 36
+ONE = 1 << SHIFT
+CHOSEN = 1 << (SHIFT + 13)
+MOST_MEMBERS = (1 << 13) - 1
+DOMAIN = 64
+
+IGNORE, CHECK, FORCE = 0, 1, 2  # what happens when a group runs out of open members
+
+
+class Tables(NamedTuple):
+    """Read-only arrays of one structure at one level: L literals, D domains, G watched groups."""
+
+    base: NDArray[np.uint32]  # [D+1] the first literal of each domain (literals are numbered domain by domain)
+    full: NDArray[np.uint64]  # [D] every literal open
+    mate_start: NDArray[np.uint32]  # [L+1] addresses that choosing a literal kills in other domains
+    mate: NDArray[np.uint32]
+    watch_start: NDArray[np.uint32]  # [L+1] watched groups of a literal
+    watch: NDArray[np.uint32]
+    group: NDArray[np.int64]  # [G] group states with every literal open
+    act: NDArray[np.uint8]  # [G+1] IGNORE, CHECK or FORCE; the last entry is that of all domains
+    peer_start: NDArray[np.uint32]  # [D+1] domains that can take a literal from each: (word, mask) pairs
+    peer_word: NDArray[np.uint32]
+    peer_mask: NDArray[np.uint64]
+    free: NDArray[np.uint64]  # [ceil(D/64)] every domain undecided
+    unit: NDArray[np.uint32]  # addresses that a one-member group forces before any choice
+    hopeless: NDArray[np.bool_]  # [1] some group is empty from the start
+    address: NDArray[np.uint32]  # [structure's literals] where each of its literals went
+    outer: NDArray[np.int64]  # [L] the structure's literal, or -1 for a complement
+
+
+def tables(structure: Structure, level: Level) -> Tables:
+    """The kernel's view of `structure` at `level`, built once and kept with the structure."""
+    if level not in structure._tables:
+        structure._tables[level] = _build(structure, level)
+    found: Tables = structure._tables[level]
+    return found
+
+
+def _build(s: Structure, level: Level) -> Tables:
+    sizes = np.diff(s.start)
+    owner = np.repeat(np.arange(s.groups), sizes)
+    branch, outer, base = _domains(s, sizes)
+    domain = np.repeat(np.arange(len(base) - 1), np.diff(base))
+    address_of = domain * DOMAIN + np.arange(len(outer)) - base[domain]  # [L] by the kernel's numbering
+    inner = np.full(s.literals, -1, np.int64)
+    inner[outer[outer >= 0]] = np.flatnonzero(outer >= 0)
+
+    act = np.where(s.need == Need.REQUIRED, CHECK if level == "eliminate" else FORCE, IGNORE).astype(np.uint8)
+    if level == "hidden":
+        act[s.need == Need.IMPLIED] = FORCE
+    watched = (act != IGNORE) & ~branch
+    seen = watched[owner]
+    address = address_of[inner[s.member]]
+    total = np.bincount(owner, weights=address, minlength=s.groups)
+    if sizes[watched].max(initial=0) > MOST_MEMBERS or total[watched].max(initial=0) >= ONE:
+        raise ValueError(
+            f"a group of {sizes[watched].max()} literals is too large: at most {MOST_MEMBERS} members, "
+            f"and on {s.literals} literals their numbers must add up to less than {ONE}"
+        )
+    number = np.cumsum(watched) - 1
+    watch_start, watch = _csr(inner[s.member[seen]], number[owner[seen]], len(outer))
+    lone = watched & (sizes == 1) & (act == FORCE)
+    units = address[s.start[:-1][lone]]
+    if level != "eliminate":
+        units = np.concatenate([units, DOMAIN * np.flatnonzero(np.diff(base) == 1)])
+
+    left, right = _mates(s, inner, owner, sizes)
+    apart = domain[left] != domain[right]
+    left, right = left[apart], right[apart]
+    mate_start, mate = _csr(left, address_of[right], len(outer))
+    peer_start, peer_word, peer_mask = _bitsets(*_distinct(domain[left], domain[right], len(base) - 1), len(base) - 1)
+    return Tables(
+        base=base.astype(np.uint32),
+        full=_ones_of(np.diff(base)),
+        mate_start=mate_start,
+        mate=mate,
+        watch_start=watch_start,
+        watch=watch,
+        group=(sizes[watched] << SHIFT) + total[watched].astype(np.int64),
+        act=np.append(act[watched], np.uint8(IGNORE if level == "eliminate" else FORCE)),
+        peer_start=peer_start,
+        peer_word=peer_word,
+        peer_mask=peer_mask,
+        free=_ones_of(np.minimum(64, len(base) - 1 - np.arange(0, len(base) - 1, 64))),
+        unit=units.astype(np.uint32),
+        hopeless=np.array([bool((watched & (sizes == 0)).any())]),
+        address=address_of[inner].astype(np.uint32),
+        outer=outer,
+    )
+
+
+def _domains(s: Structure, sizes: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
+    """Which groups become domains [groups], the structure's literals in domain order [L], where domains begin [D+1]."""
+    branch = np.zeros(s.groups, bool)
+    members = s.member[: s.start[s.decisions]]
+    if len(np.unique(members)) == len(members) and sizes[: s.decisions].max(initial=0) <= DOMAIN:
+        branch[: s.decisions] = True  # the usual case: cells or variables, disjoint already
+    else:
+        taken = np.zeros(s.literals, bool)
+        for g in range(s.decisions):
+            own = s.members(g)
+            if len(own) <= DOMAIN and not taken[own].any():
+                branch[g] = True
+                taken[own] = True
+        members = s.member[np.repeat(branch, sizes)]
+    lonely = np.setdiff1d(np.arange(s.literals), members)
+    pairs = np.stack([lonely, np.full_like(lonely, -1)], axis=1).ravel()
+    width = np.concatenate([sizes[branch], np.full(len(lonely), 2)])
+    return branch, np.concatenate([members, pairs]), np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+
+
+def _csr(row: NDArray[np.int64], column: NDArray[np.int64], rows: int) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    order = np.lexsort((column, row))
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
+    return start.astype(np.uint32), column[order].astype(np.uint32)
+
+
+def _mates(
+    s: Structure, inner: NDArray[np.int64], owner: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All ordered pairs of different literals that share an exclusive group, without repeats, in the kernel's numbers."""
+    inside = s.exclusive[owner]
+    group = owner[inside]
+    reach = sizes[group]
+    left = np.repeat(s.member[inside], reach)
+    # position k of each run walks through its group's members
+    offset = np.arange(len(left)) - np.repeat(np.cumsum(reach) - reach, reach)
+    right = s.member[np.repeat(s.start[group], reach) + offset]
+    return _distinct(inner[left], inner[right], 2 * s.literals)
+
+
+def _distinct(
+    left: NDArray[np.int64], right: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    keys = np.unique(left[left != right] * size + right[left != right])
+    return keys // max(size, 1), keys % max(size, 1)
+
+
+def _bitsets(
+    row: NDArray[np.int64], column: NDArray[np.int64], rows: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
+    """Pairs as sparse bitsets: for each row the words that hold its columns, and a mask for each word."""
+    words = int(column.max(initial=0)) // 64 + 1
+    key, where = np.unique(row * words + column // 64, return_inverse=True)
+    mask = np.zeros(len(key), np.uint64)
+    np.bitwise_or.at(mask, where, np.uint64(1) << (column % 64).astype(np.uint64))
+    start = np.concatenate([[0], np.cumsum(np.bincount(key // words, minlength=rows))])
+    return start.astype(np.uint32), (key % words).astype(np.uint32), mask
+
+
+def _ones_of(widths: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Words with that many low bits set."""
+    full = np.uint64(0xFFFFFFFFFFFFFFFF)
+    return np.where(widths > 0, full >> (64 - np.maximum(widths, 1)).astype(np.uint64), np.uint64(0))
