@@ -9,7 +9,7 @@ from dibs.guide.asks import Asks
 
 
 class Oracle:
-    """The best that value ordering can do; a yardstick for learned guides. Unsatisfiable instances are left as they are."""
+    """The best that value ordering can do: a yardstick for learned guides. Unsatisfiable instances stay as they are."""
 
     static = True
 

@@ -1,9 +1,9 @@
 """Many suspended searches over one structure, and the guide asked for all that wait at once.
 
-    engine = Engine(instances, Options(trigger="binary"), guided=True)
-    while asks := engine.advance():
-        engine.answer(asks, guide.rank(asks))
-    outcomes = engine.outcomes()
+engine = Engine(instances, Options(trigger="binary"), guided=True)
+while asks := engine.advance():
+    engine.answer(asks, guide.rank(asks))
+outcomes = engine.outcomes()
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dibs.problem.structure import Instance
 from dibs.search import kernel as k
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution
-from dibs.search.tables import DOMAIN, tables
+from dibs.search.tables import DOMAIN, plane_bit, tables
 
 SLICE = 500_000  # literals touched before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 
@@ -62,8 +62,8 @@ class Engine:
         for row, instance in enumerate(instances):
             given = t.address[instance.given]
             s.order[row, : len(given)] = given
-            s.count[row, k.GIVEN] = len(given)
-        s.count[:, k.SEED] = options.seed * 1_000_003 + np.array(range(len(instances)) if places is None else places)
+            s.counts[row, k.GIVEN] = len(given)
+        s.counts[:, k.SEED] = options.seed * 1_000_003 + np.array(range(len(instances)) if places is None else places)
         self._rules = k.Rules(
             tie=k.TIES[options.tie],
             order=k.ORDERS[options.order if options.order != "oracle" else "ascending"],
@@ -72,8 +72,8 @@ class Engine:
             nodes=2**62 if options.nodes is None else options.nodes,
             wanted=options.count,
         )
-        most_given = int(s.count[:, k.GIVEN].max())
-        self._queue = np.zeros(len(t.group) + len(t.full) + len(t.unit) + most_given + 1, np.uint32)
+        most_given = int(s.counts[:, k.GIVEN].max())
+        self._queue = np.zeros(len(t.group) + len(t.base) + len(t.unit) + most_given, np.uint32)
         self._keys = np.zeros(len(t.outer))
         self._live = np.arange(len(instances))
 
@@ -93,36 +93,35 @@ class Engine:
         return self._asks(self._live) if len(self._live) else None
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
-        count = self._searches.count
-        before = count[rows, k.WORK]
+        counts = self._searches.counts
+        before = counts[rows, k.WORK]
         begin = perf_counter()
         k.advance(self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys)
         took = perf_counter() - begin
-        share = count[rows, k.WORK] - before + 1.0
+        share = counts[rows, k.WORK] - before + 1.0
         self.seconds[rows] += took * share / share.sum()
         if self.options.seconds is not None:
-            late = rows[(self.seconds[rows] >= self.options.seconds) & (count[rows, k.PHASE] < k.SAT)]
-            count[late, k.PHASE] = k.LIMIT
+            late = rows[(self.seconds[rows] >= self.options.seconds) & (counts[rows, k.PHASE] < k.SAT)]
+            counts[late, k.PHASE] = k.LIMIT
 
     def _phase(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        phase: NDArray[np.int64] = self._searches.count[rows, k.PHASE]
+        phase: NDArray[np.int64] = self._searches.counts[rows, k.PHASE]
         return phase
 
     def _asks(self, rows: NDArray[np.int64]) -> Asks:
         t, s = self._tables, self._searches
-        decided = s.size[rows] == k.DECIDED
-        branching = np.zeros_like(decided)
-        top = s.count[rows, k.TOP] - 1
-        branching[np.arange(len(rows)), s.frame_domain[rows, top]] = True
+        planes = len(t.plane_value)
         domain = t.address // DOMAIN
-        words = _bits(s.open[rows])[:, t.address]
+        literals = _bits(s.plane[rows])[:, plane_bit(t.address, planes // (len(t.plane) - planes))]
+        free = _bits(s.plane[rows, planes:])[:, domain]
+        top = s.counts[rows, k.TOP] - 1
         return Asks(
             structure=self.structure,
             instances=[self.instances[r] for r in rows],
             rows=rows,
-            open=words & ~decided[:, domain],
-            true=words & decided[:, domain],
-            candidates=words & branching[:, domain],
+            open=literals & free,
+            true=literals & ~free,
+            candidates=literals & (domain == s.frame_domain[rows, top][:, None]),
             depth=top,
         )
 
@@ -140,8 +139,8 @@ class Engine:
         inner = np.where(self._tables.outer >= 0, self._tables.outer, 0)
         with np.errstate(over="ignore"):
             self._searches.score[asks.rows] = np.where(self._tables.outer >= 0, scores[:, inner], 0)
-        self._searches.count[asks.rows, k.RANKED] = 1
-        self._searches.count[asks.rows, k.PHASE] = k.ARRANGE
+        self._searches.counts[asks.rows, k.RANKED] = 1
+        self._searches.counts[asks.rows, k.PHASE] = k.ARRANGE
 
     def run(self, guide: Guide | None = None, stopped: Callable[[], bool] = lambda: False) -> None:
         """Advance and answer until every search is finished, or `stopped()`."""
@@ -152,17 +151,25 @@ class Engine:
 
     def true(self) -> NDArray[np.bool_]:
         """[instances, literals] the true literals of each first solution; all False where there is none."""
-        return _bits(self._searches.answer[:, 0])[:, self._tables.address]
+        true = np.zeros((len(self.instances), self.structure.literals + 1), bool)
+        found = np.flatnonzero(self._searches.counts[:, k.SOLUTIONS] > 0)
+        true[found[:, None], self._chosen(found)] = True  # complements, numbered -1, go to the extra column
+        return true[:, :-1]
+
+    def _chosen(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """[rows, domains] the true literal of each domain in the first solution, -1 for a complement."""
+        chosen: NDArray[np.int64] = self._tables.outer[self._tables.base[:-1] + self._searches.answer[rows, 0]]
+        return chosen
 
     def choices(self, row: int) -> NDArray[np.uint8]:
-        """[solutions kept, domains] which member each domain takes, counted from 0 (in a grid: cell by cell, value - 1)."""
-        kept = min(int(self._searches.count[row, k.SOLUTIONS]), self._searches.answer.shape[1])
-        return np.log2(self._searches.answer[row, :kept].astype(np.float64)).astype(np.uint8)
+        """[solutions kept, domains] the member that each domain takes, from 0 (in a grid: cell by cell, value - 1)."""
+        kept: NDArray[np.uint8] = self._searches.answer[row, : self._searches.counts[row, k.SOLUTIONS]]
+        return kept
 
     @property
     def counters(self) -> NDArray[np.int64]:
         """[instances, 4] status (kernel phase), nodes, backtracks and solutions, without decoding anything."""
-        wanted: NDArray[np.int64] = self._searches.count[:, [k.PHASE, k.NODES, k.BACKTRACKS, k.SOLUTIONS]]
+        wanted: NDArray[np.int64] = self._searches.counts[:, [k.PHASE, k.NODES, k.BACKTRACKS, k.SOLUTIONS]]
         return wanted
 
     def outcomes(self) -> list[Outcome | None]:
@@ -170,9 +177,9 @@ class Engine:
         if not self.instances:
             return []
         s = self._searches
-        found = np.flatnonzero(s.count[:, k.SOLUTIONS] > 0)
+        found = np.flatnonzero(s.counts[:, k.SOLUTIONS] > 0)
         solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
-        rows = zip(s.count.tolist(), self.seconds.tolist(), strict=True)
+        rows = zip(s.counts.tolist(), self.seconds.tolist(), strict=True)
         return [
             Outcome(
                 _STATUS[c[k.PHASE]], solutions.get(i), c[k.NODES], c[k.BACKTRACKS], c[k.ASKS], c[k.DEPTH], sec,
@@ -185,8 +192,8 @@ class Engine:
     def _decoded(self, rows: NDArray[np.int64]) -> list[Any]:
         """The solutions of these searches, checked by their family's own code."""
         instances = [self.instances[r] for r in rows]
-        true = _bits(self._searches.answer[rows, 0])[:, self._tables.address]
-        solutions = [i.decode(np.flatnonzero(literals)) for i, literals in zip(instances, true, strict=True)]
+        chosen = np.sort(self._chosen(rows), axis=1)
+        solutions = [i.decode(row[row >= 0]) for i, row in zip(instances, chosen, strict=True)]
         if instances:
             for instance, wrong in zip(instances, type(instances[0]).violations(instances, solutions), strict=True):
                 if wrong:
@@ -195,6 +202,6 @@ class Engine:
 
 
 def _bits(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """[n, D] words as [n, 64 D] bits, in the order of addresses."""
+    """[n, w] words as [n, 64 w] bits."""
     octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=1, bitorder="little").view(np.bool_)

@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 
 from dibs.search.tables import CHOSEN, FORCE, ONE, Tables
 
+Int = Any  # a machine integer, signed or not as Numba infers it
+
 # A call would pass every array of the state by value, on the stack: the parts are inlined into `advance` instead.
 _part = njit(forceinline=True, error_model="numpy")
 
-# Phases of a search: `count[row, PHASE]`.
+# Phases of a search: `counts[row, PHASE]`.
 START, ENTER, WAIT, ARRANGE, TRY, SAT, UNSAT, LIMIT = range(8)
 
-# Columns of `Searches.count`.
+# Columns of `Searches.counts`.
 PHASE = 0  # one of the phases above
 NODES = 1  # entries into branching on a consistent, incomplete state
 BACKTRACKS = 2  # tried values that failed, at once or after their subtree
@@ -45,27 +47,24 @@ ORDERS = {"ascending": 0, "lcv": 1, "mcv": 2, "random": 3}
 BY_SCORE = 4
 TRIGGERS = {"never": 0, "always": 1, "binary": 2, "ternary": 3}
 
-DECIDED = np.uint16(65535)  # `Searches.size` of a domain with a chosen literal
-
-_TRUE = np.uint32(1 << 31)  # marks a chosen address on the trail; unmarked ones were killed
-_ADDRESS = np.uint32((1 << 31) - 1)
+_TRUE = np.uint32(1 << 31)  # marks, on the trail, the entry of a choice
+_at = np.uintp  # an index known not to be negative: spares the wrap-around check of a signed one
 _BIT = np.uint64(1)
 _LOW = np.uint64(63)
+_NONE = np.uint64(0)
 _TWO = 2 * ONE
 
 
 class Searches(NamedTuple):
-    """The states of N searches over the same tables (L, D, G as there).
+    """The states of N searches over the same tables (L, D, G, P, R as there).
 
-    A domain's word in `open` holds its open literals, or its chosen one alone once it is decided.
+    A decided domain keeps the bit of its true literal in the planes, and has lost the one that says it is undecided.
     """
 
-    open: NDArray[np.uint64]  # [N, D]
-    size: NDArray[np.uint16]  # [N, D] open literals of each domain, or DECIDED
-    before: NDArray[np.uint64]  # [N, D] a decided domain's word just before
-    free: NDArray[np.uint64]  # [N, ceil(D/64)] bit set: domain not decided
+    plane: NDArray[np.uint64]  # [N, P+R] the open (and true) literals, and the undecided domains
     group: NDArray[np.int64]  # [N, G] watched groups, see tables.py
-    trail: NDArray[np.uint32]  # [N, L] addresses chosen, and killed in other domains, in order
+    trail: NDArray[np.uint32]  # [N, L+D] words of `plane` that lost bits, in order; for a choice _TRUE | its address
+    lost: NDArray[np.uint64]  # [N, L+D] the bits lost
     frame_domain: NDArray[np.uint32]  # [N, D+1] the domain each open node branches on
     frame_mark: NDArray[np.uint32]  # [N, D+1] trail length when the node was entered
     frame_next: NDArray[np.uint32]  # [N, D+1] position in `order` of the value to try next
@@ -73,8 +72,8 @@ class Searches(NamedTuple):
     frame_found: NDArray[np.int64]  # [N, D+1] solutions known when its current value was tried
     order: NDArray[np.uint32]  # [N, L] addresses: the values of all open nodes, in the order they are tried
     score: NDArray[np.float32]  # [N, L] the guide's last answer ([N, 0] without a guide)
-    answer: NDArray[np.uint64]  # [N, A, D] the first A solutions: one bit in each word
-    count: NDArray[np.int64]  # [N, COUNTERS]
+    answer: NDArray[np.uint8]  # [N, A, D] the first A solutions: the value of each domain
+    counts: NDArray[np.int64]  # [N, COUNTERS]
 
 
 class Rules(NamedTuple):
@@ -89,18 +88,18 @@ class Rules(NamedTuple):
 
 
 def searches(t: Tables, rows: int, scored: bool, answers: int = 1) -> Searches:
-    """Room for `rows` searches and the first `answers` solutions of each; `count[:, PHASE] = START`."""
-    literals, domains, free, groups = len(t.outer), len(t.full), len(t.free), len(t.group)
+    """Room for `rows` searches and the first `answers` solutions of each; `counts[:, PHASE]` is START."""
+    literals, domains = len(t.outer), len(t.base) - 1
 
     def room(columns: int, kind: type) -> NDArray[Any]:
         return np.zeros((rows, columns), kind)
 
     u4, u8, i8 = np.uint32, np.uint64, np.int64
     return Searches(
-        room(domains, u8), room(domains, np.uint16), room(domains, u8), room(free, u8), room(groups, i8),
-        room(literals, u4), room(domains + 1, u4), room(domains + 1, u4), room(domains + 1, u4),
-        room(domains + 1, u4), room(domains + 1, i8), room(literals, u4),
-        room(literals if scored else 0, np.float32), np.zeros((rows, answers, domains), u8), room(COUNTERS, i8),
+        room(len(t.plane), u8), room(len(t.group), i8), room(literals + domains, u4), room(literals + domains, u8),
+        room(domains + 1, u4), room(domains + 1, u4), room(domains + 1, u4), room(domains + 1, u4),
+        room(domains + 1, i8), room(literals, u4), room(literals if scored else 0, np.float32),
+        np.zeros((rows, answers, domains), np.uint8), room(COUNTERS, i8),
     )  # fmt: skip
 
 
@@ -122,7 +121,7 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _borrow(_context: Any, array: Any) -> Any:
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         view = context.make_array(signature.args[0])(context, builder, args[0])
@@ -133,7 +132,7 @@ def _borrow(_context: Any, array: Any) -> Any:
     return array(array), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _cttz(_context: Any, word: Any) -> Any:
     def emit(_ctx: Any, builder: Any, _sig: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -141,7 +140,7 @@ def _cttz(_context: Any, word: Any) -> Any:
     return types.int64(types.uint64), emit
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _ctpop(_context: Any, word: Any) -> Any:
     def emit(_ctx: Any, builder: Any, _sig: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
@@ -152,160 +151,217 @@ def _ctpop(_context: Any, word: Any) -> Any:
 # Numba compares the parameters of an overload and its implementation, annotations included: neither has any.
 @overload(trailing_zeros, inline="always")
 def _trailing_zeros(word):  # type: ignore[no-untyped-def]
-    return lambda word: _cttz(word)
+    return lambda word: _cttz(word)  # type: ignore[call-arg]
 
 
 @overload(borrow, inline="always")
 def _borrowed(array):  # type: ignore[no-untyped-def]
-    return lambda array: _borrow(array)
+    return lambda array: _borrow(array)  # type: ignore[call-arg]
 
 
 @overload(ones, inline="always")
 def _ones(word):  # type: ignore[no-untyped-def]
-    return lambda word: _ctpop(word)
+    return lambda word: _ctpop(word)  # type: ignore[call-arg]
 
 
 @_part
-def row_of(s: Searches, r: int) -> Searches:
+def row_of(s: Searches, r: Int) -> Searches:
     """One search as views of one dimension less."""
     return Searches(
-        borrow(s.open[r]), borrow(s.size[r]), borrow(s.before[r]), borrow(s.free[r]), borrow(s.group[r]),
-        borrow(s.trail[r]), borrow(s.frame_domain[r]), borrow(s.frame_mark[r]), borrow(s.frame_next[r]),
-        borrow(s.frame_end[r]), borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.score[r]),
-        borrow(s.answer[r]), borrow(s.count[r]),
+        borrow(s.plane[r]), borrow(s.group[r]), borrow(s.trail[r]), borrow(s.lost[r]), borrow(s.frame_domain[r]),
+        borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]), borrow(s.frame_found[r]),
+        borrow(s.order[r]), borrow(s.score[r]), borrow(s.answer[r]), borrow(s.counts[r]),
     )  # fmt: skip
 
 
 @_part
 def borrowed(t: Tables) -> Tables:
     return Tables(
-        borrow(t.base), borrow(t.full), borrow(t.mate_start), borrow(t.mate), borrow(t.watch_start), borrow(t.watch),
-        borrow(t.group), borrow(t.act), borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
-        borrow(t.free), borrow(t.unit), borrow(t.hopeless), borrow(t.address), borrow(t.outer),
+        borrow(t.base), borrow(t.plane), borrow(t.plane_value), borrow(t.plane_first), borrow(t.mate_start),
+        borrow(t.mate_word), borrow(t.mate_mask), borrow(t.watch_start), borrow(t.watch), borrow(t.group),
+        borrow(t.act), borrow(t.forcing), borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
+        borrow(t.unit), borrow(t.hopeless), borrow(t.address), borrow(t.outer),
     )  # fmt: skip
 
 
 @_part
-def discount(t: Tables, s: Searches, literal: int, address: int, queue: NDArray[np.uint32], tail: int) -> int:
-    """Take a killed literal out of its watched groups; returns the new queue length, negative after a conflict."""
-    failed = False
-    for j in range(t.watch_start[literal], t.watch_start[literal + 1]):
-        g = t.watch[j]
-        state = s.group[g] - (ONE + address)
-        s.group[g] = state
-        if state < _TWO:
-            if state < ONE:
-                failed = True
-            elif t.act[g] == FORCE:
-                queue[tail] = np.uint32(state - ONE)
-                tail += 1
-    return -1 if failed else tail
+def shape_of(t: Tables) -> tuple[Int, Int, Int]:
+    """(plane words P, rows of 64 domains R, values)"""
+    planes = len(t.plane_value)
+    rows = len(t.plane) - planes
+    return planes, rows, planes // max(rows, 1)
 
 
 @_part
-def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: int, length: int) -> tuple[bool, int]:
-    """Choose the queued addresses and all that follows; returns (consistent, new trail length).
+def first_word(row: Int, values: Int) -> Int:
+    """The plane word of value 0 for these 64 domains; the other values follow at every second word."""
+    return (row >> 1) * 2 * values + (row & 1)
 
-    After a conflict the trail still matches the state exactly, so `undo` restores it.
+
+@_part
+def discount(t: Tables, s: Searches, word: Int, bits: Int, queue: NDArray[np.uint32], tail: Int) -> tuple[bool, Int]:
+    """Take killed literals (`bits` of a plane word) out of their watched groups; returns (consistent, queue length)."""
+    value = np.int64(t.plane_value[word])
+    first = np.int64(t.plane_first[word])
+    consistent = True
+    while bits:
+        domain = first + trailing_zeros(bits)
+        bits &= bits - _BIT
+        literal = _at(np.int64(t.base[_at(domain)]) + value)
+        for j in range(t.watch_start[literal], t.watch_start[literal + _at(1)]):
+            g = t.watch[_at(j)]
+            state = s.group[g] - (ONE + (domain << 6) + value)
+            s.group[g] = state
+            if state < _TWO:
+                if state < ONE:
+                    consistent = False
+                elif t.act[g] == FORCE:
+                    queue[_at(tail)] = np.uint32(state - ONE)
+                    tail += 1
+    return consistent, tail
+
+
+@_part
+def choose(
+    t: Tables, s: Searches, address: Int, alone: bool, queue: NDArray[np.uint32], tail: Int, length: Int
+) -> tuple[bool, Int, Int]:
+    """Make a literal true and kill its mates; returns (consistent, queue length, trail length).
+
+    `alone`: its domain is known to have no other open literal. The trail matches the state even after a conflict.
     """
-    act = t.act[len(t.group)]
+    planes, _, values = shape_of(t)
     watching = len(t.watch) > 0
-    head = 0
-    while head < tail:
-        address = queue[head]
-        head += 1
-        domain = address >> 6
-        bit = _BIT << (np.uint64(address) & _LOW)
-        word = s.open[domain]
-        if not word & bit:
-            return False, length
-        if s.size[domain] == DECIDED:
-            continue
-        s.open[domain] = bit
-        s.before[domain] = word
-        s.size[domain] = DECIDED
-        s.free[domain >> 6] ^= _BIT << (np.uint64(domain) & _LOW)
-        s.trail[length] = address | _TRUE
-        length += 1
-        base = np.int64(t.base[domain])
-        literal = base + np.int64(address & np.uint32(63))
-        consistent = True
-        if watching:
-            for k in range(t.watch_start[literal], t.watch_start[literal + 1]):
-                s.group[t.watch[k]] += CHOSEN
-            word ^= bit
-            while word:
-                place = trailing_zeros(word)
-                word &= word - _BIT
-                grown = discount(t, s, base + place, (np.int64(domain) << 6) + place, queue, tail)
-                consistent &= grown >= 0
-                tail = max(tail, grown)
-        for k in range(t.mate_start[literal], t.mate_start[literal + 1]):
-            mate = t.mate[k]
-            other = mate >> 6
-            bit = _BIT << (np.uint64(mate) & _LOW)
-            word = s.open[other]
-            if not word & bit:
-                continue
-            word ^= bit
-            s.open[other] = word
-            s.trail[length] = mate
-            length += 1
-            size = s.size[other] - np.uint16(1)
-            s.size[other] = size
-            if watching:
-                dead = np.int64(t.base[other]) + np.int64(mate & np.uint32(63))
-                grown = discount(t, s, dead, np.int64(mate), queue, tail)
-                consistent &= grown >= 0
-                tail = max(tail, grown)
-            if size <= 1 and act == FORCE:
-                if size == 0:
-                    return False, length
-                queue[tail] = np.uint32((other << 6) + trailing_zeros(word))
-                tail += 1
+    domain, value = np.int64(address) >> 6, np.int64(address) & 63
+    row = domain >> 6
+    bit = _BIT << (np.uint64(domain) & _LOW)
+    first = first_word(row, values)
+    own = _at(first + 2 * value)
+    if not s.plane[own] & bit:
+        return False, tail, length
+    if not s.plane[_at(planes + row)] & bit:
+        return True, tail, length
+    s.plane[_at(planes + row)] ^= bit
+    s.trail[_at(length)] = np.uint32(address) | _TRUE
+    s.lost[_at(length)] = bit
+    length += 1
+    literal = _at(np.int64(t.base[_at(domain)]) + value)
+    if watching:
+        for k in range(t.watch_start[literal], t.watch_start[literal + _at(1)]):
+            s.group[t.watch[_at(k)]] += CHOSEN
+    consistent = True
+    if not alone:
+        for v in range(values):
+            word = _at(first + 2 * v)
+            hit = s.plane[word] & bit if word != own else _NONE
+            s.plane[word] ^= hit
+            s.trail[_at(length)] = np.uint32(word)
+            s.lost[_at(length)] = hit
+            length += hit != _NONE
+            if watching and hit:
+                fine, tail = discount(t, s, word, hit, queue, tail)
+                consistent &= fine
+    for k in range(t.mate_start[literal], t.mate_start[literal + _at(1)]):
+        word = _at(t.mate_word[_at(k)])
+        hit = s.plane[word] & t.mate_mask[_at(k)]
+        s.plane[word] ^= hit
+        s.trail[_at(length)] = np.uint32(word)
+        s.lost[_at(length)] = hit
+        length += hit != _NONE  # no branch: it would be mispredicted every other time
+        if watching and hit:
+            fine, tail = discount(t, s, word, hit, queue, tail)
+            consistent &= fine
+    return consistent, tail, length
+
+
+@_part
+def enlist(s: Searches, row: Int, first: Int, single: Int, queue: NDArray[np.uint32], tail: Int) -> Int:
+    """Queue the one open literal of each domain in `single`; returns the new queue length."""
+    while single:
+        place = trailing_zeros(single)
+        single &= single - _BIT
+        value = 0
+        while not (s.plane[_at(first + 2 * value)] >> np.uint64(place)) & _BIT:
+            value += 1
+        queue[_at(tail)] = np.uint32((((row << 6) + place) << 6) + value)
+        tail += 1
+    return tail
+
+
+@_part
+def sweep(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
+    """Queue the last value of every undecided domain that has only one; returns how many, or -1 if one has none.
+
+    For structures without watched groups, where nothing else needs to know which literals a choice killed.
+    """
+    planes, rows, values = shape_of(t)
+    tail = 0
+    for row in range(0, rows, 2):
+        first = row * values
+        once_a, twice_a, once_b, twice_b = _NONE, _NONE, _NONE, _NONE
+        for v in range(values):
+            a, b = s.plane[_at(first + 2 * v)], s.plane[_at(first + 2 * v + 1)]
+            twice_a |= once_a & a
+            twice_b |= once_b & b
+            once_a |= a
+            once_b |= b
+        free_a, free_b = s.plane[_at(planes + row)], s.plane[_at(planes + row + 1)]
+        if (free_a & ~once_a) | (free_b & ~once_b):
+            return -1
+        tail = enlist(s, row, first, free_a & ~twice_a, queue, tail)
+        tail = enlist(s, row + 1, first + 1, free_b & ~twice_b, queue, tail)
+    return tail
+
+
+@_part
+def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, length: Int) -> tuple[bool, Int]:
+    """Choose the queued addresses and all that follows; returns (consistent, new trail length)."""
+    sweeping = t.forcing[0] and len(t.watch) == 0
+    alone = False
+    while True:
+        head = 0
+        while head < tail:
+            consistent, tail, length = choose(t, s, queue[_at(head)], alone, queue, tail, length)
+            head += 1
             if not consistent:
                 return False, length
-        if not consistent:
-            return False, length
-    return True, length
+        if not sweeping:
+            return True, length
+        tail = sweep(t, s, queue)
+        if tail <= 0:
+            return tail == 0, length
+        alone = True
 
 
 @_part
-def undo(t: Tables, s: Searches, length: int, mark: int) -> None:
+def undo(t: Tables, s: Searches, length: Int, mark: Int) -> None:
     """Take back everything on the trail above `mark`."""
+    planes, _, _ = shape_of(t)
     watching = len(t.watch) > 0
-    for i in range(length - 1, mark - 1, -1):
-        entry = s.trail[i]
-        address = np.int64(entry & _ADDRESS)
-        domain = address >> 6
-        base = np.int64(t.base[domain])
-        if entry & _TRUE:
-            word = s.before[domain]
+    for i in range(mark, length):
+        word, bits = s.trail[_at(i)], s.lost[_at(i)]
+        if word & _TRUE:
+            address = np.int64(word ^ _TRUE)
+            s.plane[_at(planes + (address >> 12))] ^= bits
             if watching:
-                literal = base + (address & 63)
-                for k in range(t.watch_start[literal], t.watch_start[literal + 1]):
-                    s.group[t.watch[k]] -= CHOSEN
-                killed = word ^ s.open[domain]
-                while killed:
-                    place = trailing_zeros(killed)
-                    killed &= killed - _BIT
-                    for k in range(t.watch_start[base + place], t.watch_start[base + place + 1]):
-                        s.group[t.watch[k]] += ONE + (domain << 6) + place
-            s.open[domain] = word
-            s.size[domain] = np.uint16(ones(word))
-            s.free[domain >> 6] |= _BIT << (np.uint64(domain) & _LOW)
-        else:
-            s.open[domain] |= _BIT << (np.uint64(address) & _LOW)
-            s.size[domain] += np.uint16(1)
-            if watching:
-                literal = base + (address & 63)
-                for k in range(t.watch_start[literal], t.watch_start[literal + 1]):
-                    s.group[t.watch[k]] += ONE + address
+                literal = _at(np.int64(t.base[_at(address >> 6)]) + (address & 63))
+                for k in range(t.watch_start[literal], t.watch_start[literal + _at(1)]):
+                    s.group[t.watch[_at(k)]] -= CHOSEN
+            continue
+        s.plane[word] ^= bits
+        if watching:
+            value = np.int64(t.plane_value[word])
+            first = np.int64(t.plane_first[word])
+            while bits:
+                domain = first + trailing_zeros(bits)
+                bits &= bits - _BIT
+                literal = _at(np.int64(t.base[_at(domain)]) + value)
+                for k in range(t.watch_start[literal], t.watch_start[literal + _at(1)]):
+                    s.group[t.watch[_at(k)]] += ONE + (domain << 6) + value
 
 
 @_part
-def scramble(seed: int, node: int, item: int) -> int:
-    """A well-mixed 63-bit number: `random` choices depend on seed, node and item only, not on how searches interleave."""
+def scramble(seed: Int, node: Int, item: Int) -> Int:
+    """A well-mixed 63-bit number: `random` choices depend on seed, node and item, not on how searches interleave."""
     x = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(node)
     for step in (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)):
         x = (x ^ (x >> np.uint64(31))) * step + np.uint64(item)
@@ -314,179 +370,246 @@ def scramble(seed: int, node: int, item: int) -> int:
 
 
 @_part
-def select(t: Tables, s: Searches, tie: int) -> int:
-    """The undecided domain with the fewest open literals (MRV), ties by `tie`; -1 when all are decided."""
-    domains = len(t.full)
-    least = DECIDED
-    for d in range(domains):
-        least = min(least, s.size[d])
-    if least == DECIDED:
-        return -1
-    best, best_rank = -1, np.int64(-1)
-    for d in range(domains):
-        if s.size[d] != least:
-            continue
-        if tie == 0:
-            return d
-        if tie == 1:
-            rank = np.int64(0)
-            for k in range(t.peer_start[d], t.peer_start[d + 1]):
-                rank += ones(s.free[t.peer_word[k]] & t.peer_mask[k])
+def fewest(t: Tables, s: Searches, row: Int) -> tuple[Int, Int]:
+    """Of 64 domains: the least number of open literals of an undecided one, and the bitset of those that have it."""
+    planes, _, values = shape_of(t)
+    first = first_word(row, values)
+    free = s.plane[_at(planes + row)]
+    if not free:
+        return 65, _NONE
+    one, two, three = _NONE, _NONE, _NONE
+    for v in range(values):
+        word = s.plane[_at(first + 2 * v)]
+        three |= two & word
+        two |= one & word
+        one |= word
+    if free & ~three:
+        if free & ~one:
+            return 0, free & ~one
+        if free & ~two:
+            return 1, free & ~two
+        return 2, free & ~three
+    # Rare: all have three or more. Count in 64 columns at once, in binary: c0 is the ones digit of each column.
+    c0, c1, c2, c3, c4, c5, c6 = _NONE, _NONE, _NONE, _NONE, _NONE, _NONE, _NONE
+    for v in range(values):
+        carry = s.plane[_at(first + 2 * v)]
+        c0, carry = c0 ^ carry, c0 & carry
+        c1, carry = c1 ^ carry, c1 & carry
+        c2, carry = c2 ^ carry, c2 & carry
+        c3, carry = c3 ^ carry, c3 & carry
+        c4, carry = c4 ^ carry, c4 & carry
+        c5, carry = c5 ^ carry, c5 & carry
+        c6 ^= carry
+    size = 0
+    for digit in (c6, c5, c4, c3, c2, c1, c0):
+        size *= 2
+        if free & ~digit:
+            free &= ~digit
         else:
-            rank = scramble(s.count[SEED], s.count[NODES], d)
-        if rank > best_rank:
-            best, best_rank = d, rank
+            size += 1
+    return size, free
+
+
+@_part
+def select(t: Tables, s: Searches, tie: Int) -> Int:
+    """The undecided domain with the fewest open literals (MRV), ties by `tie`; -1 when all are decided."""
+    planes, rows, _ = shape_of(t)
+    surely = 2 if t.forcing[0] else 0  # no undecided domain can have fewer
+    least, best = 65, -1
+    for row in range(rows):
+        size, among = fewest(t, s, row)
+        if size < least:
+            least, best = size, (row << 6) + trailing_zeros(among)
+            if least == surely:
+                break
+    if tie == 0 or best < 0:
+        return best
+    best_rank = np.int64(-1)
+    for row in range(rows):
+        size, among = fewest(t, s, row)
+        if size != least:
+            continue
+        while among:
+            domain = (row << 6) + trailing_zeros(among)
+            among &= among - _BIT
+            if tie == 1:
+                rank = np.int64(0)
+                for k in range(t.peer_start[_at(domain)], t.peer_start[_at(domain + 1)]):
+                    rank += ones(s.plane[_at(planes + t.peer_word[_at(k)])] & t.peer_mask[_at(k)])
+            else:
+                rank = scramble(s.counts[SEED], s.counts[NODES], domain)
+            if rank > best_rank:
+                best, best_rank = domain, rank
     return best
 
 
 @_part
-def arrange(t: Tables, s: Searches, domain: int, order: int, first: int, keys: NDArray[np.float64]) -> int:
+def arrange(t: Tables, s: Searches, domain: Int, order: Int, first: Int, keys: NDArray[np.float64]) -> Int:
     """Write the open literals of `domain` to `order[first:]`, best first; returns where they end.
 
     Equal keys stay in ascending order. NaN counts as the worst possible score.
     """
+    _, _, values = shape_of(t)
+    word = first_word(domain >> 6, values)
+    bit = _BIT << (np.uint64(domain) & _LOW)
+    base = np.int64(t.base[_at(domain)])
     end = first
-    word = s.open[domain]
-    while word:
-        place = trailing_zeros(word)
-        word &= word - _BIT
-        literal = np.int64(t.base[domain]) + place
+    for value in range(values):
+        if not s.plane[_at(word + 2 * value)] & bit:
+            continue
         key = 0.0
         if order == 1 or order == 2:  # lcv, mcv: how many options the choice takes from undecided peers
-            for k in range(t.mate_start[literal], t.mate_start[literal + 1]):
-                mate = t.mate[k]
-                key -= float((s.open[mate >> 6] >> (np.uint64(mate) & _LOW)) & _BIT)
+            for k in range(t.mate_start[_at(base + value)], t.mate_start[_at(base + value + 1)]):
+                key -= ones(s.plane[t.mate_word[_at(k)]] & t.mate_mask[_at(k)])
             if order == 2:
                 key = -key
         elif order == 3:
-            key = float(scramble(s.count[SEED], s.count[NODES], literal + (1 << 32)))
+            key = float(scramble(s.counts[SEED], s.counts[NODES], base + value + (1 << 32)))
         elif order == BY_SCORE:
-            key = float(s.score[literal])
+            key = float(s.score[_at(base + value)])
             if np.isnan(key):
                 key = -np.inf
         spot = end
-        while spot > first and keys[spot - 1] < key:
-            keys[spot] = keys[spot - 1]
-            s.order[spot] = s.order[spot - 1]
-            spot -= 1
-        keys[spot] = key
-        s.order[spot] = np.uint32((domain << 6) + place)
+        if order:
+            while spot > first and keys[spot - 1] < key:
+                keys[spot] = keys[spot - 1]
+                s.order[spot] = s.order[spot - 1]
+                spot -= 1
+            keys[spot] = key
+        s.order[_at(spot)] = np.uint32((domain << 6) + value)
         end += 1
     return end
 
 
 @_part
-def start(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> bool:
-    """Lay out a fresh state and propagate the givens, which stand in `order[:count[GIVEN]]`."""
-    s.open[:] = t.full
-    s.free[:] = t.free
+def start(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
+    """Lay out a fresh state and queue the givens, which stand in `order[:counts[GIVEN]]`; returns the queue length."""
+    s.plane[:] = t.plane
     s.group[:] = t.group
-    for d in range(len(t.full)):
-        s.size[d] = np.uint16(t.base[d + 1] - t.base[d])
+    if t.hopeless[0]:
+        s.counts[PHASE] = UNSAT
+        return -1
     tail = 0
-    for i in range(s.count[GIVEN]):
+    for i in range(s.counts[GIVEN]):
         queue[tail] = s.order[i]
         tail += 1
     for address in t.unit:
         queue[tail] = address
         tail += 1
-    if t.hopeless[0]:
-        return False
-    if t.act[len(t.group)] == FORCE:
-        for d in range(len(t.full)):
-            if s.size[d] == 0:
-                return False
-    consistent, s.count[TRAIL] = propagate(t, s, queue, tail, 0)
-    s.count[WORK] += s.count[TRAIL]
-    return consistent
+    return tail
 
 
 @_part
-def wants_ranking(size: int, rules: Rules) -> bool:
-    if rules.trigger == 0 or size < 2:
-        return False
-    return rules.trigger == 1 or (size == 2) == (rules.trigger == 2)
+def note_solution(t: Tables, s: Searches) -> None:
+    """Every domain is decided: write down its value, if there is room."""
+    if s.counts[SOLUTIONS] < len(s.answer):
+        for word in range(len(t.plane_value)):
+            bits = s.plane[word]
+            while bits:
+                domain = np.int64(t.plane_first[word]) + trailing_zeros(bits)
+                bits &= bits - _BIT
+                s.answer[s.counts[SOLUTIONS], domain] = np.uint8(t.plane_value[word])
+    s.counts[SOLUTIONS] += 1
 
 
 @_part
-def advance_one(
-    t: Tables, s: Searches, rules: Rules, budget: int, queue: NDArray[np.uint32], keys: NDArray[np.float64]
-) -> None:
-    """Run one search until it is done, at its node limit, waiting for a ranking, or has done `budget` work."""
-    count = s.count
-    stop = count[WORK] + budget
-    while count[PHASE] < SAT and count[WORK] < stop:
-        if count[PHASE] == START:
-            count[PHASE] = ENTER if start(t, s, queue) else UNSAT
-        elif count[PHASE] == ENTER:
-            enter(t, s, rules)
-            if count[PHASE] == WAIT:
-                return
-        elif count[PHASE] == ARRANGE:
-            top = count[TOP] - 1
-            domain = s.frame_domain[top]
-            first = s.frame_end[top - 1] if top else np.uint32(0)
-            ranked = wants_ranking(s.size[domain], rules)
-            end = arrange(t, s, domain, BY_SCORE if ranked else rules.order, first, keys)
-            s.frame_next[top] = first
-            s.frame_end[top] = end
-            count[PHASE] = TRY
-        elif count[PHASE] == TRY:
-            attempt(t, s, queue)
-        else:
-            return
+def asking(t: Tables, s: Searches, domain: Int, rules: Rules) -> bool:
+    """Whether the guide, rather than the fixed order, ranks the values of this node."""
+    if rules.trigger == 0:
+        return False
+    _, _, values = shape_of(t)
+    first = first_word(domain >> 6, values)
+    size = np.int64(0)
+    for v in range(values):
+        size += np.int64((s.plane[_at(first + 2 * v)] >> (np.uint64(domain) & _LOW)) & _BIT)
+    return bool(size >= 2 and (rules.trigger == 1 or (size == 2) == (rules.trigger == 2)))
 
 
 @_part
 def enter(t: Tables, s: Searches, rules: Rules) -> None:
-    """On a consistent state: note a solution, or open a node at the selected group."""
-    count = s.count
+    """On a consistent state: note a solution, or open a node at the selected domain."""
+    counts = s.counts
     domain = select(t, s, rules.tie)
     if domain < 0:
-        if count[SOLUTIONS] < len(s.answer):
-            s.answer[count[SOLUTIONS]] = s.open
-        count[SOLUTIONS] += 1
-        count[PHASE] = SAT if count[SOLUTIONS] >= rules.wanted or count[TOP] == 0 else TRY
+        note_solution(t, s)
+        counts[PHASE] = SAT if counts[SOLUTIONS] >= rules.wanted or counts[TOP] == 0 else TRY
         return
-    if count[NODES] >= rules.nodes:
-        count[PHASE] = LIMIT
+    if counts[NODES] >= rules.nodes:
+        counts[PHASE] = LIMIT
         return
-    count[NODES] += 1
-    top = count[TOP]
+    counts[NODES] += 1
+    top = counts[TOP]
     s.frame_domain[top] = domain
-    s.frame_mark[top] = count[TRAIL]
-    count[TOP] = top + 1
-    count[DEPTH] = max(count[DEPTH], top + 1)
-    count[PHASE] = ARRANGE
-    if wants_ranking(s.size[domain], rules) and not (rules.keep and count[RANKED]):
-        count[ASKS] += 1
-        count[PHASE] = WAIT
+    s.frame_mark[top] = counts[TRAIL]
+    counts[TOP] = top + 1
+    counts[DEPTH] = max(counts[DEPTH], top + 1)
+    counts[PHASE] = ARRANGE
+    if not (rules.keep and counts[RANKED]) and asking(t, s, domain, rules):
+        counts[ASKS] += 1
+        counts[PHASE] = WAIT
 
 
 @_part
-def attempt(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> None:
-    """Try the next value of the innermost node; when there is none, its own value in the node above has failed."""
-    count = s.count
-    top = count[TOP] - 1
-    undo(t, s, count[TRAIL], s.frame_mark[top])
-    count[TRAIL] = s.frame_mark[top]
+def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64]) -> None:
+    """Put the values of the innermost node in order."""
+    top = s.counts[TOP] - 1
+    domain = np.int64(s.frame_domain[top])
+    first = np.int64(s.frame_end[top - 1]) if top else np.int64(0)
+    end = arrange(t, s, domain, BY_SCORE if asking(t, s, domain, rules) else rules.order, first, keys)
+    s.frame_next[top] = first
+    s.frame_end[top] = end
+    s.counts[PHASE] = TRY
+
+
+@_part
+def next_value(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
+    """Take back the last value of the innermost node and queue the next one; returns the queue length, 1.
+
+    When there is none the node is done, and with it the value that led to it: then it returns -1.
+    """
+    counts = s.counts
+    top = counts[TOP] - 1
+    undo(t, s, counts[TRAIL], s.frame_mark[top])
+    counts[TRAIL] = s.frame_mark[top]
     if s.frame_next[top] == s.frame_end[top]:
-        count[TOP] = top
+        counts[TOP] = top
         if top == 0:
-            count[PHASE] = SAT if count[SOLUTIONS] else UNSAT
-        elif s.frame_found[top - 1] == count[SOLUTIONS]:
-            count[BACKTRACKS] += 1
-        return
+            counts[PHASE] = SAT if counts[SOLUTIONS] else UNSAT
+        elif s.frame_found[top - 1] == counts[SOLUTIONS]:
+            counts[BACKTRACKS] += 1
+        return -1
     queue[0] = s.order[s.frame_next[top]]
     s.frame_next[top] += np.uint32(1)
-    s.frame_found[top] = count[SOLUTIONS]
-    consistent, length = propagate(t, s, queue, 1, count[TRAIL])
-    count[WORK] += length - count[TRAIL] + 1
-    count[TRAIL] = length
-    if consistent:
-        count[PHASE] = ENTER
-    else:
-        count[BACKTRACKS] += 1
+    s.frame_found[top] = counts[SOLUTIONS]
+    return 1
+
+
+@_part
+def advance_one(
+    t: Tables, s: Searches, rules: Rules, budget: Int, queue: NDArray[np.uint32], keys: NDArray[np.float64]
+) -> None:
+    """Run one search until it is done, at its node limit, waiting for a ranking, or has done `budget` work."""
+    counts = s.counts
+    stop = counts[WORK] + budget
+    while counts[PHASE] < SAT and counts[PHASE] != WAIT and counts[WORK] < stop:
+        phase = counts[PHASE]
+        if phase == ENTER:
+            enter(t, s, rules)
+        elif phase == ARRANGE:
+            lay_out(t, s, rules, keys)
+        else:
+            tail = start(t, s, queue) if phase == START else next_value(t, s, queue)
+            if tail < 0:
+                continue
+            consistent, length = propagate(t, s, queue, tail, counts[TRAIL])
+            counts[WORK] += length - counts[TRAIL] + 1
+            counts[TRAIL] = length
+            if consistent:
+                counts[PHASE] = ENTER
+            elif phase == START:
+                counts[PHASE] = UNSAT
+            else:
+                counts[BACKTRACKS] += 1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -495,7 +618,7 @@ def advance(
     s: Searches,
     rows: NDArray[np.int64],
     rules: Rules,
-    budget: int,
+    budget: Int,
     queue: NDArray[np.uint32],
     keys: NDArray[np.float64],
 ) -> None:

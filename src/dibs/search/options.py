@@ -18,7 +18,7 @@ def _option(default: Any, help: str, choices: Any = None, least: float | None = 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a search does. Nothing here can change an answer, only how soon it comes (or LIMIT, where a limit is set)."""
+    """What a search does. Nothing here can change an answer, only how soon it comes, or LIMIT where a limit is set."""
 
     level: Level = _option("hidden", "what one choice propagates", Level)
     tie: Tie = _option("index", "which of the domains with the fewest values is branched on", Tie)

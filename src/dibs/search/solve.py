@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from itertools import islice
 from threading import Event, Lock
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
 from dibs.guide.asks import Asks, Guide
 from dibs.guide.oracle import Oracle
+from dibs.problem.own import Problem
 from dibs.problem.structure import Instance, Structure
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome
 
 BATCH = 1024  # searches that one engine holds
 BLOCK = 64  # searches that one call of the kernel advances in a batch
+QUICK, SLOW = 0.25, 1.0  # seconds: a batch that takes less is followed by larger ones, one that takes more by smaller
+PATIENCE = 0.1  # seconds between two looks at `stop`
+GRACE = 0.5  # seconds that workers get to hand over what they have finished, once stopped
+
+Tag = TypeVar("Tag")
+Solved = tuple[Tag, Instance, Outcome]
 
 
 def solve(problem: Instance, *, guide: Guide | None = None, **options: Any) -> Outcome:
@@ -34,13 +43,28 @@ def solve_many(
     """Solve a stream of instances on `workers` threads (default: all cores); outcomes come in input order.
 
     Constant memory: at most a few batches are read ahead. The counters are those of `solve`, whatever the batching;
-    only `random` choices depend on an instance's place in the list.
+    only `random` choices depend on an instance's place in the list. Ctrl-C raises after the finished ones are yielded.
+    """
+    return _in_order(solve_batches(enumerate(problems), guide=guide, workers=workers, **options))
+
+
+def solve_batches(
+    problems: Iterable[tuple[Tag, Instance]],
+    *,
+    guide: Guide | None = None,
+    workers: int | None = None,
+    stop: Event | None = None,
+    **options: Any,
+) -> Iterator[list[Solved[Tag]]]:
+    """`solve_many` with the batches as they come, each outcome beside its instance and the caller's tag.
+
+    Once `stop` is set, what is finished comes within half a second, gaps and all, and the stream ends.
     """
     settings = Options(**options)
     chosen = _guide(guide, settings)
     if workers is not None and workers < 1:
         raise ValueError(f"workers = {workers}: it must be 1 or more")
-    return _stream(iter(problems), settings, chosen, workers or len(os.sched_getaffinity(0)))
+    return _stream(iter(problems), settings, chosen, workers or _cores(), stop or Event())
 
 
 def count_solutions(problem: Instance, *, limit: int = 1000, **options: Any) -> int:
@@ -89,6 +113,9 @@ def _run(
     """Solve a batch of consecutive instances; those that share a structure share an engine."""
     from dibs.search.engine import Engine
 
+    if not kernel_ready():
+        # Compiling, or loading what was compiled, must neither count as a search's time nor use up its limit.
+        Engine([Problem(1, exactly_one=[[0]])], Options()).run()
     shapes: dict[Structure, list[int]] = {}
     for i, problem in enumerate(problems):
         shapes.setdefault(problem.structure, []).append(i)
@@ -108,34 +135,80 @@ def _run(
     return outcomes
 
 
-def _stream(problems: Iterator[Instance], options: Options, guide: _Taking | None, workers: int) -> Iterator[Outcome]:
-    stop = Event()
-    pending: deque[Future[list[Outcome | None]]] = deque()
-    first, size = 0, 8  # batches grow, so that the first answers come at once
+def _stream(
+    problems: Iterator[tuple[Tag, Instance]], options: Options, guide: _Taking | None, workers: int, stop: Event
+) -> Iterator[list[Solved[Tag]]]:
+    pending: deque[tuple[list[tuple[Tag, Instance]], Future[tuple[list[Outcome | None], float]]]] = deque()
+    first, size = 0, 1
     failure: BaseException | None = None
     more = True
-    with ThreadPoolExecutor(workers, thread_name_prefix="dibs") as pool:
-        try:
-            while more or pending:
-                while more and len(pending) <= workers:
-                    try:
-                        batch = list(islice(problems, size))
-                    except Exception as error:  # the user's iterator failed: finish what it gave, then say so
-                        batch, failure = [], error
-                    more = bool(batch)
-                    if batch:
-                        pending.append(pool.submit(_run, batch, options, guide, first, BLOCK, stop))
-                        first, size = first + len(batch), min(2 * size, BATCH)
-                if pending:
-                    for outcome in pending.popleft().result():
-                        assert outcome is not None
-                        yield outcome
-            if failure:
-                raise failure
-        except KeyboardInterrupt:
-            stop.set()  # the kernels return within milliseconds; what they finished is still handed over
-            for future in pending:
-                yield from (outcome for outcome in future.result() if outcome)
-            raise
-        finally:
-            stop.set()
+    pool = ThreadPoolExecutor(workers, thread_name_prefix="dibs")
+
+    def finished() -> list[Solved[Tag]]:
+        batch, future = pending.popleft()
+        outcomes = future.result()[0]
+        return [(tag, i, outcome) for (tag, i), outcome in zip(batch, outcomes, strict=True) if outcome]
+
+    try:
+        while (more or pending) and not stop.is_set():
+            while more and len(pending) <= workers:
+                batch: list[tuple[Tag, Instance]] = []
+                try:
+                    batch.extend(islice(problems, size))  # keeps what came before a failure
+                except Exception as error:  # the user's iterator failed: finish what it gave, then say so
+                    failure = error
+                more = len(batch) == size and failure is None
+                if batch:
+                    instances = [instance for _, instance in batch]
+                    pending.append((batch, pool.submit(_timed, instances, options, guide, first, stop)))
+                    first += len(batch)
+            if pending and wait([pending[0][1]], PATIENCE).done:
+                # Batches grow while they are quick and shrink while they are slow: answers keep coming.
+                took = pending[0][1].result()[1]
+                size = min(2 * size, BATCH) if took < QUICK else max(size // 2, 1) if took > SLOW else size
+                yield finished()
+        if failure:
+            raise failure
+    except KeyboardInterrupt as interrupt:
+        stop.set()
+        failure = interrupt
+    except BaseException:
+        stop.set()
+        raise
+    finally:
+        # The kernels return within milliseconds. Nobody waits for a thread that compiles or asks a slow guide.
+        pool.shutdown(wait=not stop.is_set(), cancel_futures=True)
+    end = monotonic() + GRACE
+    while pending and not pending[0][1].cancelled() and wait([pending[0][1]], max(0, end - monotonic())).done:
+        yield finished()
+    if failure:
+        raise failure
+
+
+def _timed(
+    problems: Sequence[Instance], options: Options, guide: _Taking | None, first: int, stop: Event
+) -> tuple[list[Outcome | None], float]:
+    """`_run`, and the seconds it took."""
+    begin = monotonic()
+    return _run(problems, options, guide, first, BLOCK, stop), monotonic() - begin
+
+
+def _in_order(batches: Iterator[list[Solved[int]]]) -> Iterator[Outcome]:
+    """The outcomes up to the first gap, which only Ctrl-C leaves."""
+    place = 0
+    for batch in batches:
+        for tag, _, outcome in batch:
+            if tag == place:
+                place += 1
+                yield outcome
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def kernel_ready() -> bool:
+    """Whether the kernel has been compiled, or loaded from Numba's cache; False before the first search."""
+    advance = getattr(sys.modules.get("dibs.search.kernel"), "advance", None)
+    return advance is not None and bool(getattr(advance, "signatures", True))

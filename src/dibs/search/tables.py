@@ -7,15 +7,17 @@ The kernel never sees a Sudoku or a clause: only these arrays. What a level mean
     naked       forced at one, fail empty   the same            not watched
     hidden      forced at one, fail empty   the same            the same
 
-Inside the kernel the decision groups cut the literals into disjoint *domains* of at most 64, and a domain is one
-64-bit word. A literal's *address* is 64 * domain + bit. A structure's decision group that overlaps an earlier one or
-has more than 64 members is watched instead of branched on, and a literal left without a domain gets one of its own,
-{literal, its complement}; so every structure fits, and each solution is still found exactly once.
+Inside the kernel the decision groups cut the literals into disjoint *domains* of at most 64 values. A literal's
+*address* is 64 * domain + value. Which literals are open is kept by value: a *plane* for each value has a bit for each
+domain, so one AND takes a value from a whole neighbourhood, and nine ANDs and ORs find every cell with one value left.
+A structure's decision group that overlaps an earlier one or has more than 64 members is watched instead of branched
+on, and a literal left without a domain gets one of its own, {literal, its complement}; so every structure fits, and
+each solution is still found exactly once.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +25,7 @@ from numpy.typing import NDArray
 from dibs.problem.structure import Level, Need, Structure
 
 # A watched group's state is one number: (open members, plus CHOSEN for each true one) << SHIFT | sum of open addresses.
-# One subtraction kills a literal; with one member open the low bits *are* that literal; a satisfied group is far from 0.
+# One subtraction kills a literal; with one member open the low bits *are* that literal; a satisfied group is far away.
 SHIFT = 36
 ONE = 1 << SHIFT
 CHOSEN = 1 << (SHIFT + 13)
@@ -37,17 +39,20 @@ class Tables(NamedTuple):
     """Read-only arrays of one structure at one level: L literals, D domains, G watched groups."""
 
     base: NDArray[np.uint32]  # [D+1] the first literal of each domain (literals are numbered domain by domain)
-    full: NDArray[np.uint64]  # [D] every literal open
-    mate_start: NDArray[np.uint32]  # [L+1] addresses that choosing a literal kills in other domains
-    mate: NDArray[np.uint32]
-    watch_start: NDArray[np.uint32]  # [L+1] watched groups of a literal
+    plane: NDArray[np.uint64]  # [P+R] every literal open (`plane_bit` says where), then R words: undecided domains
+    plane_value: NDArray[np.uint32]  # [P] the value of each plane word
+    plane_first: NDArray[np.uint32]  # [P] the domain of its bit 0
+    mate_start: NDArray[np.uint32]  # [L+1] what choosing a literal kills in other domains: (plane word, mask) pairs
+    mate_word: NDArray[np.uint32]
+    mate_mask: NDArray[np.uint64]
+    watch_start: NDArray[np.uint32]  # [L+1] watched groups of a literal, its own domain among them if there are any
     watch: NDArray[np.uint32]
     group: NDArray[np.int64]  # [G] group states with every literal open
-    act: NDArray[np.uint8]  # [G+1] IGNORE, CHECK or FORCE; the last entry is that of all domains
+    act: NDArray[np.uint8]  # [G] IGNORE, CHECK or FORCE
+    forcing: NDArray[np.bool_]  # [1] a domain with one value left takes it
     peer_start: NDArray[np.uint32]  # [D+1] domains that can take a literal from each: (word, mask) pairs
     peer_word: NDArray[np.uint32]
     peer_mask: NDArray[np.uint64]
-    free: NDArray[np.uint64]  # [ceil(D/64)] every domain undecided
     unit: NDArray[np.uint32]  # addresses that a one-member group forces before any choice
     hopeless: NDArray[np.bool_]  # [1] some group is empty from the start
     address: NDArray[np.uint32]  # [structure's literals] where each of its literals went
@@ -74,9 +79,67 @@ def _build(s: Structure, level: Level) -> Tables:
     act = np.where(s.need == Need.REQUIRED, CHECK if level == "eliminate" else FORCE, IGNORE).astype(np.uint8)
     if level == "hidden":
         act[s.need == Need.IMPLIED] = FORCE
-    watched = (act != IGNORE) & ~branch
-    seen = watched[owner]
+    act[branch] = IGNORE
+    forcing = level != "eliminate"
+    watched = act != IGNORE
+    if watched.any() and forcing:  # then literals are looked at one by one anyway, and domains are groups like others
+        act[branch] = FORCE
+        watched |= branch
     address = address_of[inner[s.member]]
+    watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
+    lone = watched & (sizes == 1) & (act == FORCE)
+
+    left, right = _mates(s, inner, owner, sizes)
+    apart = domain[left] != domain[right]
+    left, right = left[apart], right[apart]
+    domains, values = len(base) - 1, int(np.diff(base).max(initial=0))
+    rows = -(-domains // 128) * 2
+    turned = plane_bit(address_of, values)
+    mate_start, mate_word, mate_mask = _bitsets(left, turned[right], len(outer))
+    peer_start, peer_word, peer_mask = _bitsets(*_distinct(domain[left], domain[right], domains), domains)
+    return Tables(
+        base=base.astype(np.uint32),
+        plane=_words(np.concatenate([turned, values * rows * 64 + np.arange(domains)]), (values + 1) * rows),
+        plane_value=np.tile(np.repeat(np.arange(values), 2), rows // 2).astype(np.uint32),
+        plane_first=(np.repeat(np.arange(rows // 2) * 128, 2 * values) + np.arange(rows * values) % 2 * 64).astype(
+            np.uint32
+        ),
+        mate_start=mate_start,
+        mate_word=mate_word,
+        mate_mask=mate_mask,
+        watch_start=watch_start,
+        watch=watch,
+        group=group,
+        act=act[watched],
+        forcing=np.array([forcing]),
+        peer_start=peer_start,
+        peer_word=peer_word,
+        peer_mask=peer_mask,
+        unit=address[s.start[:-1][lone]].astype(np.uint32),
+        hopeless=np.array([bool((watched & (sizes == 0)).any())]),
+        address=address_of[inner].astype(np.uint32),
+        outer=outer,
+    )
+
+
+def plane_bit(address: NDArray[np.integer[Any]], values: int) -> NDArray[np.int64]:
+    """Where a literal stands in the planes. Words go by 128 domains, then by value, then by half: one cache line after
+    the other for a pass over all values of the same domains, and two halves that the processor can work on at once."""
+    domain, value = address.astype(np.int64) // DOMAIN, address.astype(np.int64) % DOMAIN
+    word = domain // 128 * 2 * values + 2 * value + domain // 64 % 2
+    return word * 64 + domain % 64
+
+
+def _watches(
+    s: Structure,
+    watched: NDArray[np.bool_],
+    inner: NDArray[np.int64],
+    address: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    literals: int,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
+    """The watched groups of each literal as CSR, and the state of each watched group with every literal open."""
     total = np.bincount(owner, weights=address, minlength=s.groups)
     if sizes[watched].max(initial=0) > MOST_MEMBERS or total[watched].max(initial=0) >= ONE:
         raise ValueError(
@@ -84,35 +147,9 @@ def _build(s: Structure, level: Level) -> Tables:
             f"and on {s.literals} literals their numbers must add up to less than {ONE}"
         )
     number = np.cumsum(watched) - 1
-    watch_start, watch = _csr(inner[s.member[seen]], number[owner[seen]], len(outer))
-    lone = watched & (sizes == 1) & (act == FORCE)
-    units = address[s.start[:-1][lone]]
-    if level != "eliminate":
-        units = np.concatenate([units, DOMAIN * np.flatnonzero(np.diff(base) == 1)])
-
-    left, right = _mates(s, inner, owner, sizes)
-    apart = domain[left] != domain[right]
-    left, right = left[apart], right[apart]
-    mate_start, mate = _csr(left, address_of[right], len(outer))
-    peer_start, peer_word, peer_mask = _bitsets(*_distinct(domain[left], domain[right], len(base) - 1), len(base) - 1)
-    return Tables(
-        base=base.astype(np.uint32),
-        full=_ones_of(np.diff(base)),
-        mate_start=mate_start,
-        mate=mate,
-        watch_start=watch_start,
-        watch=watch,
-        group=(sizes[watched] << SHIFT) + total[watched].astype(np.int64),
-        act=np.append(act[watched], np.uint8(IGNORE if level == "eliminate" else FORCE)),
-        peer_start=peer_start,
-        peer_word=peer_word,
-        peer_mask=peer_mask,
-        free=_ones_of(np.minimum(64, len(base) - 1 - np.arange(0, len(base) - 1, 64))),
-        unit=units.astype(np.uint32),
-        hopeless=np.array([bool((watched & (sizes == 0)).any())]),
-        address=address_of[inner].astype(np.uint32),
-        outer=outer,
-    )
+    seen = watched[owner]
+    start, watch = _csr(inner[s.member[seen]], number[owner[seen]], literals)
+    return start, watch, (sizes[watched] << SHIFT) + total[watched].astype(np.int64)
 
 
 def _domains(s: Structure, sizes: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
@@ -144,7 +181,7 @@ def _csr(row: NDArray[np.int64], column: NDArray[np.int64], rows: int) -> tuple[
 def _mates(
     s: Structure, inner: NDArray[np.int64], owner: NDArray[np.int64], sizes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All ordered pairs of different literals that share an exclusive group, without repeats, in the kernel's numbers."""
+    """All ordered pairs of different literals that share an exclusive group, once each, in the kernel's numbers."""
     inside = s.exclusive[owner]
     group = owner[inside]
     reach = sizes[group]
@@ -174,7 +211,8 @@ def _bitsets(
     return start.astype(np.uint32), (key % words).astype(np.uint32), mask
 
 
-def _ones_of(widths: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Words with that many low bits set."""
-    full = np.uint64(0xFFFFFFFFFFFFFFFF)
-    return np.where(widths > 0, full >> (64 - np.maximum(widths, 1)).astype(np.uint64), np.uint64(0))
+def _words(bits: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
+    """A bitset of that many words with these bits set."""
+    flags = np.zeros(words * 64, np.uint8)
+    flags[bits] = 1
+    return np.packbits(flags, bitorder="little").view("<u8").astype(np.uint64)

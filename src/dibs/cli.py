@@ -1,0 +1,114 @@
+"""The command line: finds the command, and turns whatever ends it into one line and an exit code.
+
+Exit codes: 0 done, 2 bad input or options, 130 Ctrl-C, 141 nobody reads the output any more; a CNF 10 / 20 / 0.
+A new command is a function in `dibs.commands` and an entry of `COMMANDS`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, get_args
+
+from cyclopts import App, CycloptsError, Parameter, Token, convert
+
+from dibs import InputError, __version__
+from dibs.commands import Refused
+from dibs.commands.generate import app as generate
+from dibs.commands.solve import solve
+
+HELP = """\
+An exact solver for Sudokus, Latin squares and SAT formulas that shows what
+its search cost. A guide may say which value is tried first: it can make the
+search quick or slow, never wrong.
+
+For example:
+  dibs solve 4.....1..3.....2
+  dibs solve puzzles.txt --level naked --order lcv --json
+  dibs generate sudoku 100 --givens 24-28 --seed 1 --output puzzles.txt
+"""
+
+# Heavy imports (numba, torch) belong inside the functions, so that `dibs --help` stays quick.
+COMMANDS: list[Callable[..., int] | App] = [solve, generate]
+
+# A puzzle whose first cell is blank may begin with a dash: nothing that is spelled so is an option.
+_DASHED_PUZZLE = re.compile(r"-|-[-.0-9_*?@A-Z\s|+,]{15,}")
+
+
+def build() -> App:
+    app = App(
+        name="dibs",
+        version=__version__,
+        version_flags=["--version"],
+        help=HELP,
+        help_format="plaintext",
+        default_parameter=Parameter(converter=_converted),
+    )
+    for command in COMMANDS:
+        app.command(command)
+    return app
+
+
+def _converted(kind: Any, tokens: Sequence[Token]) -> Any:
+    """What Cyclopts does, but 1.5 is not rounded where a whole number is asked for."""
+    kinds = get_args(kind) or (kind,)
+    if int in kinds and tokens and "." in tokens[0].value:
+        if float not in kinds:
+            raise ValueError(f"{tokens[0].value} is not a whole number")
+        kind = float
+    return convert(kind, tokens)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code. Without `argv` this is the program itself, which may end the process."""
+    program = argv is None
+    tokens = _shielded(list(sys.argv[1:] if argv is None else argv))
+    try:
+        code = _run(tokens)
+        sys.stdout.flush()
+        return code
+    except (Refused, InputError) as error:
+        return _complain(str(error))
+    except KeyboardInterrupt:
+        return _leave(130, program)
+    except BrokenPipeError:
+        # Python flushes standard output once more at the end; let it go nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _leave(141, program)
+
+
+def _run(tokens: list[str]) -> int:
+    try:
+        # Only while parsing: a ValueError is then what an options dataclass says to a value out of range.
+        command, bound, _ = build().parse_args(tokens, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        return _complain(f"dibs: {' '.join(str(error).split())}")
+    except ValueError as error:
+        return _complain(f"dibs: {error}")
+    return int(command(*bound.args, **bound.kwargs) or 0)
+
+
+def _shielded(tokens: list[str]) -> list[str]:
+    """`solve -` and `solve --5-3...` have a puzzle that looks like an option; behind `--` it does not."""
+    if tokens[:1] != ["solve"] or "--" in tokens:
+        return tokens
+    dashed = [token for token in tokens if _DASHED_PUZZLE.fullmatch(token)]
+    return [token for token in tokens if token not in dashed] + (["--", *dashed] if dashed else [])
+
+
+def _complain(line: str) -> int:
+    print(line, file=sys.stderr)
+    return 2
+
+
+def _leave(code: int, program: bool) -> int:
+    """Threads that compile or ask a slow guide cannot be stopped; do not wait for them."""
+    with suppress(BrokenPipeError):
+        sys.stdout.flush()
+    if program and any(thread.name.startswith("dibs") for thread in threading.enumerate()):
+        os._exit(code)
+    return code

@@ -1,0 +1,78 @@
+"""How an outcome is written: for readers, as JSON, or as SAT competitions ask for it."""
+
+from __future__ import annotations
+
+import json
+
+from dibs.commands.tally import duration, plural
+from dibs.problem import CNF, Instance
+from dibs.search import Outcome, Status
+
+Answer = tuple[int, Instance, Outcome]  # the first is the line where the puzzle begins
+
+SAT_WORDS = {Status.SAT: "SATISFIABLE", Status.UNSAT: "UNSATISFIABLE", Status.LIMIT: "UNKNOWN"}
+SAT_CODES = {Status.SAT: 10, Status.UNSAT: 20, Status.LIMIT: 0}
+
+
+def counters(outcome: Outcome, wanted: int) -> str:
+    """`SAT  31 nodes, 49 backtracks, depth 9, 0.4 ms`."""
+    parts = [plural(outcome.nodes, "node"), plural(outcome.backtracks, "backtrack")]
+    if outcome.asks:
+        parts.append(plural(outcome.asks, "ask"))
+    parts += [f"depth {outcome.depth}", duration(outcome.seconds)]
+    if wanted > 1:
+        cut = outcome.solutions >= wanted or outcome.status is Status.LIMIT
+        parts.insert(0, ("at least " if cut else "") + plural(outcome.solutions, "solution"))
+    return f"{outcome.status}  {', '.join(parts)}"
+
+
+def one(instance: Instance, outcome: Outcome, wanted: int) -> str:
+    """The answer to a single puzzle: the grid, and what it cost."""
+    if isinstance(instance, CNF):
+        return _competition(instance, outcome, wanted)
+    grid = "" if outcome.solution is None else instance.format(outcome.solution) + "\n"
+    return f"{grid}{counters(outcome, wanted)}\n"
+
+
+def _competition(formula: CNF, outcome: Outcome, wanted: int) -> str:
+    lines = [f"c {counters(outcome, wanted)}", f"s {SAT_WORDS[_sat_status(outcome)]}"]
+    if outcome.solution is not None:
+        lines.append(formula.format(outcome.solution))
+    return "\n".join(lines) + "\n"
+
+
+def row(line: int, instance: Instance, outcome: Outcome, wanted: int) -> str:
+    """One of many: `line status [solutions] [solution]`; the number of solutions only where more than one is wanted."""
+    parts = [str(line), outcome.status.value]
+    if wanted > 1:
+        parts.append(str(outcome.solutions))
+    if outcome.solution is not None:
+        parts.append(instance.line(outcome.solution))
+    return " ".join(parts) + "\n"
+
+
+def as_json(line: int, outcome: Outcome, wanted: int) -> str:
+    """One object on one line. A grid's solution is its one-line text, that of a CNF a list of signed numbers."""
+    fields = {
+        "id": line,
+        "status": outcome.status.value,
+        "solution": outcome.solution,
+        "nodes": outcome.nodes,
+        "backtracks": outcome.backtracks,
+        "asks": outcome.asks,
+        "depth": outcome.depth,
+        "seconds": round(outcome.seconds, 9),
+    }
+    if wanted > 1:
+        fields["solutions"] = outcome.solutions
+    return json.dumps(fields, separators=(",", ":")) + "\n"
+
+
+def exit_code(instance: Instance, outcome: Outcome) -> int:
+    """10 / 20 / 0 for a formula, as SAT solvers have it; a grid's answer is no error either way."""
+    return SAT_CODES[_sat_status(outcome)] if isinstance(instance, CNF) else 0
+
+
+def _sat_status(outcome: Outcome) -> Status:
+    """A formula with a solution is satisfiable, even if a limit ended the search for more of them."""
+    return outcome.status if outcome.solution is None else Status.SAT

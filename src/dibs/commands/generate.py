@@ -1,0 +1,242 @@
+"""`dibs generate`: instances of every family, seeded. The work is done in `dibs.generate`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from dibs.commands import Refused
+from dibs.commands.making import Looked, lines, write
+from dibs.commands.output import FileOutput, FolderOutput, Output
+from dibs.commands.source import parse_box
+from dibs.commands.terminal import Terminal
+from dibs.problem import InputError, Instance, Sudoku, read_instances
+from dibs.problem.shape import Box
+from dibs.problem.structure import Level
+from dibs.problem.sudoku import SIZES, default_box
+
+HELP = """\
+Make Sudokus, Latin squares with holes and SAT formulas.
+
+The same command with the same seed makes the same instances. They go to
+standard output or, once complete, to --output; the first line is a comment
+with the command that made them.
+
+For example:
+  dibs generate sudoku 100 --givens 24-28 --seed 1 --output puzzles.txt
+  dibs generate latin 10 --order 30 --holes 380 --balanced
+  dibs generate sat 1000 --variables 9 --satisfiable --output 3sat9
+"""
+
+app = App(name="generate", help=HELP, help_format="plaintext")
+
+Count = Annotated[int, Parameter(help="how many")]
+Seed = Annotated[int, Parameter(help="the same seed, the same instances")]
+Workers = Annotated[int | None, Parameter(help="how many work at once; default: all cores")]
+OutputFile = Annotated[Path | None, Parameter(name="--output", help="a file; default: standard output")]
+Flag = Parameter(negative="")
+
+
+@app.command
+def sudoku(
+    count: Count = 1,
+    /,
+    *,
+    size: Annotated[int | None, Parameter(help="rows of the grid, e.g. 16: short for its usual box")] = None,
+    box: Annotated[str | None, Parameter(help="rows x columns of a box; default: 3x3")] = None,
+    givens: Annotated[str | None, Parameter(help="how many cells are given: 24, or a range 22-26")] = None,
+    minimal: Annotated[bool, Flag, Parameter(help="no given can be left out")] = False,
+    symmetric: Annotated[bool, Flag, Parameter(help="the places of the givens look the same upside down")] = False,
+    seed: Seed = 0,
+    workers: Workers = None,
+    output: OutputFile = None,
+) -> int:
+    """Sudokus with one solution, of any size.
+
+    For example:
+      dibs generate sudoku 1000 --minimal --seed 7 > minimal.txt
+      dibs generate sudoku 5 --size 16 --givens 100-110
+    """
+    boxes = _box(size, box)
+    between = _givens(givens)
+
+    def make() -> Iterable[Instance]:
+        from dibs import generate
+
+        return generate.sudoku(
+            count, box=boxes, givens=between, minimal=minimal, symmetric=symmetric, seed=seed, workers=workers
+        )
+
+    named = _command(
+        "sudoku", count, box=f"{boxes[0]}x{boxes[1]}", givens=givens, minimal=minimal, symmetric=symmetric, seed=seed
+    )
+    return lines(make, count, named, output)
+
+
+@app.command
+def latin(
+    count: Count = 1,
+    /,
+    *,
+    order: Annotated[int, Parameter(help="rows of the square")],
+    holes: Annotated[int | float, Parameter(help="how many cells are left blank: 380, or a fraction 0.42")],
+    balanced: Annotated[bool, Flag, Parameter(help="the same number of holes in every row and column")] = False,
+    seed: Seed = 0,
+    output: OutputFile = None,
+) -> int:
+    """Latin squares with holes: each can be completed, in one or more ways.
+
+    Orders above 35 are written as grids with an empty line between them.
+
+    For example:
+      dibs generate latin 20 --order 33 --holes 400 --balanced
+    """
+
+    def make() -> Iterable[Instance]:
+        from dibs import generate
+
+        return generate.latin(count, order=order, holes=holes, balanced=balanced, seed=seed)
+
+    named = _command("latin", count, order=order, holes=holes, balanced=balanced, seed=seed)
+    return lines(make, count, named, output)
+
+
+@app.command
+def sat(
+    count: Count = 1,
+    /,
+    *,
+    variables: Annotated[int, Parameter(help="how many variables")],
+    clauses: Annotated[int | None, Parameter(help="how many clauses; default: as many as make it hard")] = None,
+    k: Annotated[int, Parameter(help="literals of each clause")] = 3,
+    satisfiable: Annotated[bool, Flag, Parameter(help="only formulas that have a solution")] = False,
+    seed: Seed = 0,
+    output: Annotated[Path | None, Parameter(help="a file; for more than one formula a folder")] = None,
+) -> int:
+    """Random k-SAT formulas in DIMACS form.
+
+    One formula goes to standard output or to the file --output; more of them
+    to uf<variables>-<number>.cnf in the folder --output.
+
+    For example:
+      dibs generate sat 1000 --variables 9 --satisfiable --output 3sat9
+    """
+    if count > 1 and output is None:
+        raise Refused(f"dibs: {count} formulas need a folder: give --output DIR")
+
+    def make() -> Iterable[Instance]:
+        from dibs import generate
+
+        return generate.sat(count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
+
+    named = _command("sat", count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
+
+    def target(terminal: Terminal) -> Output:
+        if output is None:
+            return Output(terminal)
+        return FileOutput(terminal, output) if count == 1 else FolderOutput(terminal, output, f"uf{variables}-")
+
+    return write(make, count, target, lambda i, formula: f"c {named}; number {i + 1}\n{formula.format()}")
+
+
+@app.command
+def low_clue(
+    count: Count = 1,
+    /,
+    *,
+    givens: Annotated[int, Parameter(help="how many cells are given at most")] = 17,
+    start: Annotated[str | None, Parameter(help="a file of puzzles to start from")] = None,
+    seed: Seed = 0,
+    output: OutputFile = None,
+) -> int:
+    """9x9 Sudokus with very few givens and one solution, by local search.
+
+    Each given less takes many times longer: 20 take about a second, 17 need a
+    start that has 17 or 18.
+
+    For example:
+      dibs generate low-clue 10 --givens 20
+      dibs generate low-clue 10 --start known17.txt
+    """
+    begin, looked = _read(start), Looked()
+
+    def make() -> Iterable[Instance]:
+        from dibs import generate
+
+        return generate.low_clue(count, givens=givens, start=begin, seed=seed, progress=looked)
+
+    return lines(make, count, _command("low-clue", count, givens=givens, start=start, seed=seed), output, looked)
+
+
+@app.command
+def hard(
+    count: Count = 1,
+    /,
+    *,
+    nodes: Annotated[float, Parameter(help="the least mean cost in nodes")] = 60,
+    level: Annotated[Level, Parameter(help="what one choice propagates while the cost is measured")] = "hidden",
+    seed: Seed = 0,
+    output: OutputFile = None,
+) -> int:
+    """9x9 Sudokus that cost many nodes, by local search.
+
+    For example:
+      dibs generate hard 10 --nodes 80 --seed 3
+    """
+    looked = Looked()
+
+    def make() -> Iterable[Instance]:
+        from dibs import generate
+
+        return generate.hard(count, nodes=nodes, level=level, seed=seed, progress=looked)
+
+    named = _command("hard", count, nodes=f"{nodes:g}", level=level, seed=seed)
+    return lines(make, count, named, output, looked)
+
+
+def _command(kind: str, count: int, **flags: object) -> str:
+    """The command that makes the same again, for the comment in the first line."""
+    given = [f"--{name}" if value is True else f"--{name} {value}" for name, value in flags.items() if _is_given(value)]
+    return " ".join(["dibs generate", kind, str(count), *given])
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False
+
+
+def _box(size: int | None, box: str | None) -> Box:
+    boxes = parse_box(box)
+    if size is None:
+        return boxes or (3, 3)
+    if boxes and boxes[0] * boxes[1] != size:
+        raise Refused(f"dibs: --size {size} and --box {box} disagree")
+    usual = boxes or default_box(size)
+    if usual is None or size not in SIZES:
+        raise Refused(f"dibs: --size {size}: a Sudoku has one of the sizes {', '.join(map(str, SIZES))}")
+    return usual
+
+
+def _givens(text: str | None) -> tuple[int, int] | None:
+    """`24` or `22-26`."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", text)
+    if not found:
+        raise Refused(f"dibs: --givens {text}: write a number or a range, e.g. 24 or 22-26")
+    return int(found[1]), int(found[2] or found[1])
+
+
+def _read(path: str | None) -> list[Sudoku]:
+    """The puzzles to start from; a bad one raises."""
+    puzzles = []
+    for line, item in read_instances(path, "sudoku") if path else ():
+        if isinstance(item, InputError):
+            raise item
+        if not isinstance(item, Sudoku) or item.size != 9:
+            raise InputError("not a 9x9 Sudoku", path, line)
+        puzzles.append(item)
+    return puzzles

@@ -1,0 +1,149 @@
+"""`dibs solve`: one puzzle, or a file of a million."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import chain, islice
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dibs.commands import Refused, answer, source
+from dibs.commands.interrupt import Interrupt
+from dibs.commands.tally import Tally
+from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.problem import InputError, Instance, read_instances
+from dibs.problem.reading import Family, Item
+from dibs.search.options import Options
+from dibs.search.solve import kernel_ready, solve_batches
+
+COMPILING = "compiling the search kernel (once; later starts use the cache)"
+
+
+def solve(
+    puzzle: Annotated[str | None, Parameter(help="a file, - for standard input, or the puzzle itself")] = None,
+    /,
+    *,
+    options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008 (frozen)
+    json: Annotated[bool, Parameter(negative="", help="one JSON object per puzzle")] = False,
+    family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
+    box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
+    workers: Annotated[int | None, Parameter(help="threads for a file of many puzzles; default: all cores")] = None,
+) -> int:
+    """Solve a puzzle, or every puzzle of a file.
+
+    A file may hold puzzles one on a line, as grids, as CSV, or one DIMACS
+    formula, and may be packed with gzip or xz.
+
+    One puzzle is answered with its grid and what the search cost. Of many,
+    each is a line LINE STATUS SOLUTION, where LINE is where it begins (with
+    --count above 1: LINE STATUS SOLUTIONS SOLUTION); a summary goes to
+    standard error. A formula is answered as in SAT competitions, with the
+    exit codes 10, 20 and 0. Bad input or options: exit code 2.
+
+    --json has the fields id (LINE), status, solution, nodes, backtracks, asks,
+    depth and seconds; with --count above 1 also solutions.
+
+    For example:
+      dibs solve 4.....1..3.....2
+      dibs solve puzzles.txt.gz --tie degree --nodes 100000 --json
+      dibs solve square.txt --family latin --count 2
+      cat formula.cnf | dibs solve -
+    """
+    if workers is not None and workers < 1:
+        raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
+    given = source.find(puzzle)
+    try:
+        items = read_instances(given.source, family, source.parse_box(box), name=given.name)
+    except ValueError as error:
+        raise Refused(f"dibs: {error}") from None
+    with Interrupt() as interrupt:
+        items = interrupt.reading(items)
+        first = list(islice(items, 2))
+        if len(first) == 1:
+            return _Run(interrupt, options, json, workers, given).one(*first[0])
+        return _Run(interrupt, options, json, workers, given).many(chain(first, items))
+
+
+class _Run:
+    """One call of the command."""
+
+    def __init__(
+        self, interrupt: Interrupt, options: Options, json: bool, workers: int | None, given: source.Input
+    ) -> None:
+        self.interrupt = interrupt
+        self.options = options
+        self.json = json
+        self.workers = workers
+        self.given = given
+        self.tally = Tally()
+        self.lines: int | None = None  # of the file; counted when somebody waits
+
+    def solved(self, problems: Iterator[tuple[int, Instance]]) -> Iterator[list[answer.Answer]]:
+        """Batches of answers. The search runs in threads, so that Ctrl-C is heard even while the kernel compiles."""
+        return solve_batches(problems, workers=self.workers, stop=self.interrupt.stop, **asdict(self.options))
+
+    def one(self, line: int, item: Instance | InputError) -> int:
+        if isinstance(item, InputError):
+            raise item
+        with Terminal(self.waiting) as terminal:
+            answers = list(chain.from_iterable(self.solved(iter([(line, item)]))))
+            terminal.close()
+            if not answers:
+                terminal.say("interrupted")
+                raise KeyboardInterrupt
+            [(_, _, outcome)] = answers
+            wanted = self.options.count
+            write = answer.as_json(line, outcome, wanted) if self.json else answer.one(item, outcome, wanted)
+            terminal.rows(write)
+            return answer.exit_code(item, outcome)
+
+    def many(self, items: Iterator[Item]) -> int:
+        """Good ones are solved, bad ones reported; what was finished before a Ctrl-C is printed and summed up."""
+        tally, wanted = self.tally, self.options.count
+        broken: InputError | None = None
+        with Terminal(self.working) as terminal:
+            try:
+                for batch in self.solved(self.good(items, terminal)):
+                    if self.json:
+                        rows = [answer.as_json(line, outcome, wanted) for line, _, outcome in batch]
+                    else:
+                        rows = [answer.row(line, instance, outcome, wanted) for line, instance, outcome in batch]
+                    if batch:
+                        terminal.rows("".join(rows))
+                        tally.add(batch[-1][0], (outcome for _, _, outcome in batch))
+            except InputError as error:  # the rest of the file cannot be read
+                broken = error
+            except KeyboardInterrupt:
+                self.interrupt.pressed = True
+            terminal.close()
+            if broken:
+                terminal.say(str(broken))
+            terminal.say(tally.summary(self.interrupt.pressed))
+        if self.interrupt.pressed:
+            raise KeyboardInterrupt
+        return 2 if tally.bad or broken else 0
+
+    def good(self, items: Iterator[Item], terminal: Terminal) -> Iterator[tuple[int, Instance]]:
+        for line, item in items:
+            if isinstance(item, InputError):
+                self.tally.bad += 1
+                terminal.say(str(item))
+            else:
+                yield line, item
+
+    def waiting(self, seconds: float) -> Meter | None:
+        if seconds > 1 and not kernel_ready():
+            return Meter(COMPILING)
+        return Meter(f"searching, {seconds:.0f} s") if seconds > 2 else None
+
+    def working(self, seconds: float) -> Meter | None:
+        if not self.tally.done:
+            return self.waiting(seconds)
+        if seconds <= 2:
+            return None
+        if self.lines is None:
+            self.lines = source.count_lines(self.given.source) or 0
+        share = min(self.tally.line / self.lines, 1) if self.lines else None
+        return pace(self.tally.done, "puzzles", seconds, share)

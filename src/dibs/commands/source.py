@@ -1,0 +1,72 @@
+"""The positional argument of `solve`: a file, standard input, or the puzzle itself."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import stat
+import sys
+from typing import NamedTuple
+
+from dibs.commands import Refused
+from dibs.problem.shape import Box
+from dibs.problem.text import GZIP_MAGIC, XZ_MAGIC, Source
+
+ARGUMENT = "<argument>"  # how messages call a puzzle that was given as text
+_CHUNK = 1 << 20
+
+
+class Input(NamedTuple):
+    source: Source
+    name: str | None  # in messages; None: its own
+
+
+def find(puzzle: str | None) -> Input:
+    """Where the puzzles are."""
+    if puzzle is None and sys.stdin.isatty():
+        raise Refused("dibs solve: give a puzzle, a file or - for standard input; dibs solve --help shows examples")
+    if puzzle is None or puzzle == "-":
+        return Input("-", None)
+    if os.path.exists(puzzle):
+        return Input(puzzle, None)
+    if looks_like_path(puzzle):
+        raise Refused(f"{puzzle}: no such file")
+    return Input(io.StringIO(puzzle), ARGUMENT)
+
+
+def looks_like_path(text: str) -> bool:
+    """`lists/easy`, `hard.txt`, but no puzzle: those have no slash, and more than one dot in a row or none."""
+    return "\n" not in text and (
+        "/" in text or (".." not in text and bool(re.search(r"\w\.[a-z][a-z0-9]{0,6}$", text)))
+    )
+
+
+def count_lines(source: Source) -> int | None:
+    """How many lines a plain file has, some tens of milliseconds for a million; None where it cannot be known."""
+    if not isinstance(source, str) or source == "-":
+        return None
+    try:
+        if not stat.S_ISREG(os.stat(source).st_mode):
+            return None
+        with open(source, "rb") as file:
+            chunk = file.read(_CHUNK)
+            if chunk.startswith((GZIP_MAGIC, XZ_MAGIC)):
+                return None
+            lines = 1
+            while chunk:
+                lines += chunk.count(b"\n")
+                chunk = file.read(_CHUNK)
+            return lines
+    except OSError:
+        return None
+
+
+def parse_box(text: str | None, flag: str = "--box") -> Box | None:
+    """`3x4`: rows x columns."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"([0-9]{1,3})[xX×]([0-9]{1,3})", text)
+    if not found:
+        raise Refused(f"dibs: {flag} {text}: write rows x columns of a box, e.g. 3x3")
+    return int(found[1]), int(found[2])

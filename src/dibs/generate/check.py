@@ -1,0 +1,47 @@
+"""Grids in bulk through the search: what all the generators ask is whether there is one solution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.shape import Shape, shape
+from dibs.problem.sudoku import Sudoku
+from dibs.search.options import Options
+
+if TYPE_CHECKING:
+    from dibs.search.engine import Engine
+
+BLOCK = 64
+
+
+def engine_of(
+    of: Shape, values: NDArray[np.uint8], *, answers: int = 1, guided: bool = False, **options: Any
+) -> Engine:
+    """An engine over the grids `values` [k, cells], which must not change any more. Keywords are those of `Options`."""
+    from dibs.search.engine import Engine  # Numba comes with it
+
+    grids = [Sudoku._of(of, row) for row in values]
+    return Engine(grids, Options(**options), guided=guided, static=guided, block=BLOCK, answers=answers)
+
+
+def uniqueness(of: Shape, values: NDArray[np.uint8], nodes: int | None = None) -> NDArray[np.int64]:
+    """[k] 1 if a grid has one solution, 0 if it has none or more, -1 if `nodes` did not suffice to tell."""
+    if not len(values):
+        return np.zeros(0, np.int64)
+    engine = engine_of(of, values, count=2, nodes=nodes)
+    engine.run()
+    from dibs.search.kernel import LIMIT
+
+    phase, _, _, solutions = engine.counters.T
+    return np.where((phase == LIMIT) & (solutions < 2), -1, solutions == 1)
+
+
+def solution_of(puzzle: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """[81] the solution of a 9x9 puzzle that has one."""
+    engine = engine_of(shape(9, (3, 3)), puzzle[None])
+    engine.run()
+    values: NDArray[np.uint8] = engine.choices(0)[0] + np.uint8(1)
+    return values

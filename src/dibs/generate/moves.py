@@ -1,0 +1,181 @@
+"""Moves between 9x9 puzzles with one solution: take clues away, put others in.
+
+What can be put in is found without trying it all. Let X be solutions of what is left. One or two new clues give a
+puzzle with one solution if and only if exactly one solution holds them all; so whatever two members of X hold together
+is out. If X is complete, the count in X decides. If there are too many solutions to list, every candidate that X leaves
+is searched for two solutions, and those that the searches find join X and rule out other candidates.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.generate.check import engine_of, uniqueness
+from dibs.problem.shape import shape
+
+Values = NDArray[np.uint8]
+Cells = NDArray[np.int64]
+
+LISTED = {1: 32, 2: 512}  # by clues put in: solutions of the rest that are listed at first
+CHECKED = 96  # candidates that are searched between two counts
+DEAD, PROVEN = 2, 3  # entries of the tables; 0 and 1 count the solutions seen
+_NINE = shape(9, (3, 3))
+
+
+def subsets(cells: Cells, size: int) -> Cells:
+    """[k, size] all subsets of `cells`."""
+    return np.array(list(combinations(cells.tolist(), size)), np.int64).reshape(-1, size)
+
+
+def without(puzzle: Values, removed: Cells) -> Values:
+    """[k, 81] copies of `puzzle` [81] without each row of cells of `removed` [k, r]."""
+    rests = np.repeat(puzzle[None], len(removed), axis=0)
+    np.put_along_axis(rests, removed, 0, axis=1)
+    return rests
+
+
+def completions(rests: Values, add: int) -> list[Values]:
+    """For each of `rests` [k, 81] the puzzles [m, 81] with one solution that `add` = 1 or 2 more clues make, sorted.
+
+    The clues that were just taken away are among them.
+    """
+    listed = LISTED[add]
+    engine = engine_of(_NINE, rests, count=listed, answers=listed)
+    engine.run()
+    tables = [_Table(rest, add) for rest in rests]
+    for i, table in enumerate(tables):
+        table.see(engine.choices(i))
+        table.whole = engine.counters[i, 3] < listed
+    # The tables go on together, so that one engine serves the candidates of all.
+    waiting = [table for table in tables if not table.whole]
+    while waiting:
+        chosen = [table.candidates(-(-CHECKED // len(waiting))) for table in waiting]
+        engine = engine_of(_NINE, np.concatenate([puzzles for _, puzzles in chosen]), count=2, answers=2)
+        engine.run()
+        solutions = engine.counters[:, 3]
+        end = 0
+        for table, (places, _) in zip(waiting, chosen, strict=True):
+            begin, end = end, end + len(places)
+            table.flat[places] = np.where(solutions[begin:end] == 1, PROVEN, DEAD)
+            found = [engine.choices(row) for row in range(begin, end) if solutions[row]]
+            if found:
+                table.see(np.concatenate(found))
+        waiting = [table for table in waiting if (table.flat < DEAD).any()]
+    return [table.puzzles() for table in tables]
+
+
+class _Table:
+    """What is known of the clues, or pairs of clues, that could be put into one rest."""
+
+    def __init__(self, rest: Values, add: int) -> None:
+        self.rest = rest
+        self.free = np.flatnonzero(rest == 0)
+        self.add = add
+        self.seen: set[bytes] = set()
+        self.whole = False  # all solutions were listed
+        if add == 1:
+            self.table = _closed(rest)[self.free].ravel().astype(np.uint8) * np.uint8(DEAD)
+        else:
+            self.table = _impossible(rest, self.free)
+        self.flat = self.table.reshape(-1)
+
+    def see(self, solutions: Values) -> None:
+        """Count those of `solutions` [s, 81] (digits 0..8) that were not met before: a search may find one again."""
+        from dibs.generate.loops import tally_pair, tally_single
+
+        fresh = {solution.tobytes() for solution in solutions} - self.seen
+        self.seen |= fresh
+        if fresh:
+            grids = np.frombuffer(b"".join(fresh), np.uint8).reshape(-1, 81)
+            (tally_single if self.add == 1 else tally_pair)(grids, self.free, self.table)
+
+    def candidates(self, most: int) -> tuple[Cells, Values]:
+        """At most `most` places of the table that are still open, and their puzzles [m, 81]."""
+        open_ = np.flatnonzero(self.flat < DEAD)
+        # Spread over the whole table: neighbours in it are likely to die by the same solutions.
+        places = open_[:: max(1, -(-len(open_) // most))]
+        return places, _filled(self.rest, self.free, places, self.add)
+
+    def puzzles(self) -> Values:
+        return _filled(self.rest, self.free, np.flatnonzero(self.flat == (1 if self.whole else PROVEN)), self.add)
+
+
+def _impossible(rest: Values, free: Cells) -> Values:
+    """[9 f, 9 f] DEAD where propagation shows that two literals exclude each other, and below the diagonal; else 0.
+
+    Most pairs that no solution holds are found here, by one propagation for each literal.
+    """
+    literals = (9 * free[:, None] + np.arange(9)).ravel()
+    table: Values = _lower()[np.ix_(literals, literals)]
+    open_ = np.flatnonzero(~_closed(rest)[free].ravel())
+    # The engine stops at each search's first node and asks; an ask shows what propagation has left.
+    engine = engine_of(_NINE, _filled(rest, free, open_, 1), guided=True)
+    asks = engine.advance()
+    possible = np.zeros((len(literals), len(literals)), bool)
+    if asks is not None:
+        possible[open_[asks.rows]] = (asks.open | asks.true)[:, literals]
+    solved = np.flatnonzero(engine.counters[:, 3] == 1)
+    if len(solved):
+        possible[open_[solved]] = engine.true()[np.ix_(solved, literals)]
+    table[~(possible & possible.T)] = DEAD
+    return table
+
+
+def _filled(rest: Values, free: Cells, at: Cells, add: int) -> Values:
+    """[m, 81] `rest` with the literals that the table's places `at` [m] name."""
+    puzzles = np.repeat(rest[None], len(at), axis=0)
+    rows = np.arange(len(at))
+    for literal in (at,) if add == 1 else np.divmod(at, 9 * len(free)):
+        puzzles[rows, free[literal // 9]] = literal % 9 + 1
+    return puzzles
+
+
+@cache
+def _peers() -> NDArray[np.bool_]:
+    """[81, 81] whether two cells share a unit; every cell with itself."""
+    units = _NINE.units
+    shared: NDArray[np.bool_] = (units[:, None] == units[None]).any(axis=2)
+    return shared
+
+
+@cache
+def _lower() -> Values:
+    """[729, 729] DEAD for literals of one cell and below the diagonal, so that each pair stands in the table once."""
+    cell = np.arange(729) // 9
+    lower: Values = (cell[:, None] >= cell[None]).astype(np.uint8) * np.uint8(DEAD)
+    return lower
+
+
+def _closed(puzzle: Values) -> NDArray[np.bool_]:
+    """[81, 9] literals that a given of `puzzle` [81] rules out."""
+    closed = np.zeros((81, 9), bool)
+    for cell in np.flatnonzero(puzzle):
+        closed[_peers()[cell], puzzle[cell] - 1] = True
+    return closed
+
+
+def minimal(puzzles: Values) -> NDArray[np.bool_]:
+    """[k] whether no clue of `puzzles` [k, 81], each with one solution, can be left out."""
+    row, cell = puzzles.nonzero()
+    shorter = puzzles[row]
+    shorter[np.arange(len(row)), cell] = 0
+    redundant = uniqueness(_NINE, shorter) == 1
+    needed: NDArray[np.bool_] = np.bincount(row, weights=redundant, minlength=len(puzzles)) == 0
+    return needed
+
+
+def reduced(puzzles: Values, rng: np.random.Generator) -> Values:
+    """Minimal puzzles [k, 81] within `puzzles` [k, 81], each with one solution: clues go in random order."""
+    puzzles = puzzles.copy()
+    # Most are minimal already, which one batch shows; only the others are dug.
+    for row in np.flatnonzero(~minimal(puzzles)):
+        for cell in rng.permutation(np.flatnonzero(puzzles[row])):
+            shorter = puzzles[row : row + 1].copy()
+            shorter[0, cell] = 0
+            if uniqueness(_NINE, shorter)[0] == 1:
+                puzzles[row] = shorter[0]
+    return puzzles

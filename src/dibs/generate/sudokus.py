@@ -1,0 +1,185 @@
+"""Sudokus with one solution, of any size: a random full grid, from which clues go while the solution stays unique."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.generate.check import engine_of, uniqueness
+from dibs.generate.parallel import in_order
+from dibs.guide.asks import Asks
+from dibs.problem.shape import Box, Shape, shape
+from dibs.problem.sudoku import Sudoku, check_box
+
+Values = NDArray[np.uint8]
+
+LARGEST = 25
+LARGEST_MINIMAL = 16  # beyond it, one proof that a clue is needed can take hours
+FEWEST = 18  # 17-clue puzzles are the test set of the learned guides: they come from `low_clue` only
+REACHED = 21  # the fewest givens that digging into a random 9x9 grid reaches in reasonable time
+ATTEMPTS = 200  # grids that are tried for one puzzle of a size whose reach we do not know
+NODES = 300  # of one uniqueness check beyond 9x9: a clue that needs more to be judged is kept
+NODES_MINIMAL = 100_000
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """What every puzzle of one call is to be."""
+
+    shape: Shape
+    low: int
+    high: int
+    minimal: bool
+    symmetric: bool
+    seed: int
+
+    @property
+    def nodes(self) -> int | None:
+        if self.shape.size <= 9:
+            return None
+        return NODES_MINIMAL if self.minimal else NODES
+
+    @property
+    def attempts(self) -> int:
+        return 10**9 if self.shape.size == 9 else ATTEMPTS
+
+
+def sudoku(
+    count: int,
+    *,
+    box: Box = (3, 3),
+    givens: tuple[int, int] | None = None,
+    minimal: bool = False,
+    symmetric: bool = False,
+    seed: int = 0,
+    workers: int | None = None,
+) -> Iterator[Sudoku]:
+    """`count` Sudokus with exactly one solution each; puzzle i depends on the seed, i and the options only.
+
+    `box`: rows and columns of a box; 25x25 is the largest size.
+    `givens`: (least, most) clues. The number is drawn from the range and digging stops there; a grid that cannot be dug
+    into the range is dropped. By default clues are dug out as long as any can go.
+    `minimal`: no clue can be left out. Up to 16x16; above 9x9 a grid where this is not proven within 100,000
+    nodes for each clue is dropped. Without it, puzzles above 9x9 keep a clue that 300 nodes do not judge, so
+    they have one solution but may be a few clues from minimal.
+    `symmetric`: the pattern of clues is symmetric under a half turn, clues go in pairs, and `minimal` means that no
+    pair (nor the centre) can be left out; one clue of a pair might.
+    """
+    check_count(count)
+    box = check_box(box)
+    of = shape(box[0] * box[1], box)
+    if of.size > LARGEST:
+        raise ValueError(f"{of.size}x{of.size}: the largest size is {LARGEST}x{LARGEST}")
+    if minimal and of.size > LARGEST_MINIMAL:
+        raise ValueError(
+            f"minimal {of.size}x{of.size} puzzles cannot be proven minimal in reasonable time; "
+            f"the largest size is {LARGEST_MINIMAL}x{LARGEST_MINIMAL}"
+        )
+    low, high = givens or (0, of.cells)
+    if not 0 <= low <= high <= of.cells:
+        raise ValueError(f"givens = {givens}: a range from least to most within 0..{of.cells}")
+    if of.size == 9 and high < REACHED:
+        raise ValueError(
+            f"givens = {givens}: digging reaches {REACHED} givens at the least; "
+            "for fewer use low_clue (dibs generate low-clue), which searches"
+        )
+    wish = _Wish(of, low, high, minimal, symmetric, seed)
+    batch = 256 if of.size <= 9 else 16 if of.size <= 16 else 4
+    return in_order(lambda numbers: _batch(wish, numbers), count, batch, workers)
+
+
+def check_count(count: int) -> None:
+    if count < 0:
+        raise ValueError(f"count = {count}: it must be 0 or more")
+
+
+def _batch(wish: _Wish, numbers: Sequence[int]) -> list[Sudoku]:
+    """The puzzles with these numbers, in lockstep: each round is one engine over all that are not finished."""
+    random = [np.random.default_rng(np.random.SeedSequence((wish.seed, i))) for i in numbers]
+    done: dict[int, Values] = {}
+    waiting = list(range(len(numbers)))
+    attempt = 0
+    while waiting:
+        attempt += 1
+        if attempt > wish.attempts:
+            raise ValueError(
+                f"givens = ({wish.low}, {wish.high}): none of {wish.attempts} grids could be dug into this range"
+                + (" and proven minimal" if wish.minimal else "")
+                + "; ask for more givens (9x9 puzzles with few: low_clue)"
+            )
+        chosen = [random[i] for i in waiting]
+        for i, puzzle in zip(waiting, _dig(wish, full_grids(wish.shape, chosen), chosen), strict=True):
+            if puzzle is not None:
+                done[i] = puzzle
+        waiting = [i for i in waiting if i not in done]
+    return [Sudoku._of(wish.shape, done[i]) for i in range(len(numbers))]
+
+
+class _Scores:
+    """A guide that ranks by random numbers, drawn from each search's own generator: the seed alone decides the grid."""
+
+    static = True
+
+    def __init__(self, random: Sequence[np.random.Generator]) -> None:
+        self.random = random
+
+    def rank(self, asks: Asks) -> NDArray[np.float32]:
+        literals = asks.structure.literals
+        return np.stack([self.random[row].random(literals, np.float32) for row in asks.rows.tolist()])
+
+
+def full_grids(of: Shape, random: Sequence[np.random.Generator]) -> Values:
+    """[k, cells] a random full grid from each generator: a search over the empty grid, values in random order.
+
+    A search that runs into a bad corner is given up and started anew, each time with twice the nodes.
+    """
+    grids = np.zeros((len(random), of.cells), np.uint8)
+    waiting = np.arange(len(random))
+    nodes = of.cells
+    while len(waiting):
+        engine = engine_of(of, grids[waiting], guided=True, nodes=nodes)
+        engine.run(_Scores([random[i] for i in waiting.tolist()]))
+        found = engine.counters[:, 3] > 0
+        for row in np.flatnonzero(found).tolist():
+            grids[waiting[row]] = engine.choices(row)[0] + 1
+        waiting = waiting[~found]
+        nodes *= 2
+    return grids
+
+
+def _dig(wish: _Wish, grids: Values, random: Sequence[np.random.Generator]) -> list[Values | None]:
+    """Dig each of `grids` [k, cells] in its own random order; None where it does not end as wished."""
+    cells, rows = wish.shape.cells, len(grids)
+    spots = (cells + 1) // 2 if wish.symmetric else cells
+    orders = np.stack([rng.permutation(spots) for rng in random])
+    # A minimal puzzle is dug to the end; the others stop at a number drawn from the range.
+    target = np.array([0 if wish.minimal else rng.integers(wish.low, wish.high + 1) for rng in random])
+    if wish.low == 0 and wish.high == cells:
+        target[:] = 0
+    if wish.shape.size == 9:
+        target = np.maximum(target, FEWEST)
+    puzzles = grids.copy()
+    proven = np.ones(rows, bool)
+    kept = np.zeros(rows, np.int64)  # clues known to be needed: more than the range allows ends the attempt
+    for turn in range(spots):
+        spot = orders[:, turn]
+        mirror = cells - 1 - spot if wish.symmetric else spot
+        size = np.where(mirror == spot, 1, 2)
+        alive = np.flatnonzero((kept <= wish.high) & (np.count_nonzero(puzzles, axis=1) - size >= target))
+        if not len(alive):
+            break
+        trial = puzzles[alive]
+        trial[np.arange(len(alive)), spot[alive]] = 0
+        trial[np.arange(len(alive)), mirror[alive]] = 0
+        answer = uniqueness(wish.shape, trial, wish.nodes)
+        puzzles[alive[answer == 1]] = trial[answer == 1]
+        kept[alive[answer != 1]] += size[alive[answer != 1]]
+        proven[alive[answer < 0]] = False
+    left = np.count_nonzero(puzzles, axis=1)
+    right = (left >= wish.low) & (left <= wish.high) & (proven | (not wish.minimal))
+    if wish.shape.size == 9:
+        right &= left >= FEWEST
+    return [puzzle if ok else None for puzzle, ok in zip(puzzles, right, strict=True)]

@@ -1,0 +1,232 @@
+"""`dibs generate`: flags, outputs, and that nothing half-written keeps its name. What is made is tested elsewhere."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from shell import PUZZLE, SEARCHED, Run, runner
+
+from dibs import CNF, Instance, Latin, Sudoku, generate, read_instances
+from dibs.problem.reading import Family
+
+FORMULA = CNF(3, [[1, -2, 3], [-1, 2]])
+MADE: dict[str, Instance] = {
+    "sudoku": Sudoku.parse(PUZZLE),
+    "latin": Latin.parse("1..."),
+    "sat": FORMULA,
+    "low_clue": Sudoku.parse(SEARCHED),
+    "hard": Sudoku.parse(SEARCHED),
+}
+ONE_OF_EACH = ["sudoku", "latin --order 2 --holes 3", "sat --variables 3", "low-clue", "hard"]
+
+
+class Fake:
+    """Stands in for every function of `dibs.generate`: notes how it was called, and may fail after some instances."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self.flags: dict[str, Any] = {}
+        self.failure: BaseException | None = None
+        self.made = 10**9  # instances before it stops, or fails
+
+    def __call__(self, count: int, **flags: Any) -> Iterator[Instance]:
+        self.count, self.flags = count, {name: flag for name, flag in flags.items() if name != "progress"}
+        for _ in range(min(count, self.made)):
+            yield MADE[self.name]
+        if self.failure:
+            raise self.failure
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    return runner(capsys, monkeypatch)
+
+
+@pytest.fixture
+def fakes(monkeypatch: pytest.MonkeyPatch) -> dict[str, Fake]:
+    made = {name: Fake(name) for name in MADE}
+    for name, fake in made.items():
+        monkeypatch.setattr(generate, name, fake)
+    return made
+
+
+def test_sudoku_to_standard_output(run: Run, fakes: dict[str, Fake]) -> None:
+    result = run("generate", "sudoku", 2, "--givens", "22-26", "--minimal", "--seed", 7)
+    assert (result.code, result.err) == (0, "")
+    head = "# dibs generate sudoku 2 --box 3x3 --givens 22-26 --minimal --seed 7\n"
+    assert result.out == f"{head}{PUZZLE}\n{PUZZLE}\n"
+    assert fakes["sudoku"].count == 2
+    assert fakes["sudoku"].flags == {
+        "box": (3, 3),
+        "givens": (22, 26),
+        "minimal": True,
+        "symmetric": False,
+        "seed": 7,
+        "workers": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "box"),
+    [([], (3, 3)), (["--size", "16"], (4, 4)), (["--size", "6"], (2, 3)), (["--size", "6", "--box", "3x2"], (3, 2))],
+)
+def test_sizes(run: Run, fakes: dict[str, Fake], words: list[str], box: tuple[int, int]) -> None:
+    assert run("generate", "sudoku", *words, "--givens", 24).code == 0
+    assert fakes["sudoku"].flags["box"] == box
+    assert fakes["sudoku"].flags["givens"] == (24, 24)
+
+
+def test_flags_of_the_others(run: Run, fakes: dict[str, Fake], tmp_path: Path) -> None:
+    assert run("generate", "latin", 3, "--order", 2, "--holes", 3, "--balanced").out.count("\n1...") == 3
+    assert fakes["latin"].flags == {"order": 2, "holes": 3, "balanced": True, "seed": 0}
+    assert type(fakes["latin"].flags["holes"]) is int
+    start = tmp_path / "start"
+    start.write_text(f"{PUZZLE}\n{SEARCHED}\n")
+    assert run("generate", "low-clue", "--givens", 18, "--start", start).out.endswith(f"\n{SEARCHED}\n")
+    assert fakes["low_clue"].flags == {
+        "givens": 18,
+        "start": [Sudoku.parse(PUZZLE), Sudoku.parse(SEARCHED)],
+        "seed": 0,
+    }
+    assert run("generate", "latin", "--order", 2, "--holes", "0.75").out.startswith(
+        "# dibs generate latin 1 --order 2 --holes 0.75 --seed 0\n"
+    )
+    assert fakes["latin"].flags["holes"] == 0.75
+    result = run("generate", "hard", 2, "--nodes", 80, "--seed", 3)
+    assert result.out.startswith("# dibs generate hard 2 --nodes 80 --level hidden --seed 3\n")
+    assert (fakes["hard"].count, fakes["hard"].flags) == (2, {"nodes": 80, "level": "hidden", "seed": 3})
+
+
+def test_large_squares_are_blocks(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    large = Latin([36, *[0] * (36 * 36 - 1)])
+    monkeypatch.setattr(generate, "latin", lambda count, **_: iter([large] * count))
+    path = tmp_path / "squares"
+    assert run("generate", "latin", 2, "--order", 36, "--holes", 1295, "--output", path).code == 0
+    assert path.read_text() == f"# dibs generate latin 2 --order 36 --holes 1295 --seed 0\n{large.format()}\n\n" + (
+        f"{large.format()}\n\n"
+    )
+    assert [item for _, item in read_instances(path, "latin")] == [large] * 2
+
+
+def test_one_formula(run: Run, fakes: dict[str, Fake], tmp_path: Path) -> None:
+    result = run("generate", "sat", "--variables", 3, "--clauses", 2)
+    assert result.out == f"c dibs generate sat 1 --variables 3 --clauses 2 --k 3 --seed 0; number 1\n{FORMULA.format()}"
+    assert fakes["sat"].flags == {"variables": 3, "clauses": 2, "k": 3, "satisfiable": False, "seed": 0}
+    assert run("generate", "sat", "--variables", 3, "--output", tmp_path / "f.cnf").out == ""
+    assert CNF.read(tmp_path / "f.cnf") == FORMULA
+
+
+def test_formulas_in_a_folder(run: Run, fakes: dict[str, Fake], tmp_path: Path) -> None:
+    folder = tmp_path / "formulas"
+    for _ in range(2):  # the folder may be there already
+        assert run("generate", "sat", 3, "--variables", 3, "--output", folder).code == 0
+        assert sorted(os.listdir(folder)) == ["uf3-1.cnf", "uf3-2.cnf", "uf3-3.cnf"]
+    assert (
+        (folder / "uf3-2.cnf").read_text().startswith("c dibs generate sat 3 --variables 3 --k 3 --seed 0; number 2\n")
+    )
+    assert CNF.read(folder / "uf3-3.cnf") == FORMULA
+
+
+def test_a_file_is_complete_or_not_there(run: Run, fakes: dict[str, Fake], tmp_path: Path) -> None:
+    path = tmp_path / "puzzles"
+    assert run("generate", "sudoku", 2, "--output", path).out == ""
+    assert path.read_text().splitlines()[1:] == [PUZZLE, PUZZLE]
+    fakes["sudoku"].made, fakes["sudoku"].failure = 1, RuntimeError("a defect")
+    with pytest.raises(RuntimeError, match="a defect"):
+        run("generate", "sudoku", 9, "--output", path)
+    assert os.listdir(tmp_path) == ["puzzles"]
+    assert len(path.read_text().splitlines()) == 3
+
+
+def test_ctrl_c_keeps_what_is_finished(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(count: int, **_: Any) -> Iterator[Instance]:
+        yield MADE["sudoku"]
+        os.kill(os.getpid(), signal.SIGINT)
+        while True:
+            yield MADE["sudoku"]
+
+    monkeypatch.setattr(generate, "sudoku", endless)
+    result = run("generate", "sudoku", 10**9)
+    assert result.code == 130
+    assert result.out.startswith(f"# dibs generate sudoku 1000000000 --box 3x3 --seed 0\n{PUZZLE}\n")
+    assert result.out.endswith(f"{PUZZLE}\n")
+    assert result.err == f"interrupted, {result.out.count(PUZZLE)} of 1000000000 made\n"
+    path = tmp_path / "puzzles"
+    result = run("generate", "sudoku", 10**9, "--output", path)
+    assert result.code == 130
+    assert os.listdir(tmp_path) == ["puzzles.partial"]
+    rows = (tmp_path / "puzzles.partial").read_text().splitlines()
+    assert set(rows[1:]) == {PUZZLE}
+    assert result.err == f"interrupted, {len(rows) - 1} of 1000000000 made; they are in {path}.partial\n"
+
+
+@pytest.mark.parametrize("words", ONE_OF_EACH)
+def test_what_the_generator_refuses(run: Run, fakes: dict[str, Fake], tmp_path: Path, words: str) -> None:
+    for fake in fakes.values():
+        fake.made, fake.failure = 0, ValueError("holes = 99: at most 4")
+    kind, *flags = words.split()
+    refused = run("generate", kind, 2, *flags, "--output", tmp_path / "f")
+    assert refused.complaint == "dibs: holes = 99: at most 4"
+    assert os.listdir(tmp_path) == []
+
+
+def test_fewer_than_wanted(run: Run, fakes: dict[str, Fake]) -> None:
+    fakes["hard"].made = 2
+    result = run("generate", "hard", 5)
+    assert (result.code, result.err) == (1, "dibs: only 2 of 5 were found\n")
+    assert result.out.count(SEARCHED) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("sudoku 0", "dibs: count = 0: it must be a whole number, 1 or more"),
+        ("sudoku --size 7", "dibs: --size 7: a Sudoku has one of the sizes 4, 6, 8, 9, 10, 12, "),
+        ("sudoku --size 9 --box 2x3", "dibs: --size 9 and --box 2x3 disagree"),
+        ("sudoku --box 3", "dibs: --box 3: write rows x columns"),
+        ("sudoku --givens many", "dibs: --givens many: write a number or a range, e.g. 24 or 22-26"),
+        ("sat 2 --variables 3", "dibs: 2 formulas need a folder: give --output DIR"),
+        ("latin --holes 3", 'dibs: Command "generate latin" parameter --order requires an argument.'),
+        ("low-clue --start none", "none: does not exist"),
+        ("hrad", 'dibs: Unknown command "hrad". Did you mean "hard"?'),
+        ("hard --sed 1", "dibs: Unknown option: --sed. Did you mean --seed?"),
+    ],
+)
+def test_bad_options(run: Run, fakes: dict[str, Fake], words: str, message: str) -> None:
+    assert run("generate", *words.split()).complaint.startswith(message)
+
+
+def test_places_that_cannot_be_written(run: Run, fakes: dict[str, Fake], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert run("generate", "hard", "--output", tmp_path).complaint == f"{tmp_path}: is a directory"
+    missing = tmp_path / "none" / "f"
+    assert run("generate", "hard", "--output", missing).complaint == (
+        f"{missing}.partial: cannot be written: No such file or directory"
+    )
+    assert "is not a directory" in run("generate", "sat", 2, "--variables", 3, "--output", file).complaint
+    assert (os.listdir(tmp_path), file.read_text()) == (["file"], "mine")
+
+
+@pytest.mark.parametrize("text", [SEARCHED[:80], "1..............."])
+def test_a_bad_start(run: Run, fakes: dict[str, Fake], tmp_path: Path, text: str) -> None:
+    path = tmp_path / "start"
+    path.write_text(text)
+    assert run("generate", "low-clue", "--start", path).complaint.startswith(f"{path}:1")
+
+
+@pytest.mark.parametrize("words", ["sudoku 3 --seed 5", "sudoku 2 --size 6", "latin 2 --order 7 --holes 20"])
+def test_what_is_made_can_be_read_and_made_again(run: Run, tmp_path: Path, words: str) -> None:
+    path = tmp_path / "made"
+    assert run("generate", *words.split(), "--output", path).code == 0
+    family: Family = "latin" if words.startswith("latin") else "sudoku"
+    assert [type(item).__name__.lower() for _, item in read_instances(path, family)] == [family] * int(words.split()[1])
+    comment = path.read_text().splitlines()[0]
+    again = run(*comment.removeprefix("# dibs ").split())
+    assert again.out == path.read_text()

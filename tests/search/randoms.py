@@ -1,0 +1,93 @@
+"""Random problems of every family: satisfiable, unsatisfiable, with one and with many solutions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dibs import CNF, Latin, Problem, Sudoku
+from dibs.problem import Instance
+
+
+def sudoku(rng: np.random.Generator, box: tuple[int, int], clues: int) -> Sudoku:
+    """Clues from a shuffled pattern grid, some of them changed, so that every number of solutions occurs."""
+    return Sudoku(_clues(rng, _pattern(rng, box), clues), box)
+
+
+def latin(rng: np.random.Generator, n: int, clues: int) -> Latin:
+    return Latin(_clues(rng, _pattern(rng, (1, n)), clues))
+
+
+def _pattern(rng: np.random.Generator, box: tuple[int, int]) -> np.ndarray:
+    high, wide = box
+    n = high * wide
+    rows = np.concatenate([rng.permutation(high) + high * band for band in rng.permutation(wide)])
+    columns = np.concatenate([rng.permutation(wide) + wide * stack for stack in rng.permutation(high)])
+    shift = rows // high + (rows % high) * wide
+    return np.asarray(rng.permutation(n)[(shift[:, None] + columns[None, :]) % n] + 1)
+
+
+def _clues(rng: np.random.Generator, grid: np.ndarray, clues: int) -> np.ndarray:
+    n = len(grid)
+    values = np.zeros(n * n, np.uint8)
+    places = rng.choice(n * n, clues, replace=False)
+    values[places] = grid.ravel()[places]
+    if rng.random() < 0.4 and clues:
+        values[places[0]] = rng.integers(1, n + 1)
+    return values
+
+
+def cnf(rng: np.random.Generator) -> CNF:
+    """Clauses of mixed length over few variables; now and then an empty one, a tautology or a repetition."""
+    variables = int(rng.integers(1, 9))
+    count = int(rng.integers(0, 4 * variables + 3))
+    made = []
+    for _ in range(count):
+        length = int(rng.choice([0, 1, 2, 3, 4], p=[0.005, 0.085, 0.3, 0.45, 0.16]))
+        made.append([int(v) * int(rng.choice([-1, 1])) for v in rng.integers(1, variables + 1, length)])
+    return CNF(variables, made)
+
+
+def problem(rng: np.random.Generator) -> Problem:
+    """Random groups of every kind over few literals, overlapping at will."""
+    literals = int(rng.integers(1, 11))
+
+    def groups(most: int, least_members: int) -> list[list[int]]:
+        return [
+            rng.choice(literals, int(rng.integers(min(least_members, literals), min(5, literals) + 1)), replace=False)
+            .astype(int)
+            .tolist()
+            for _ in range(int(rng.integers(0, most + 1)))
+        ]
+
+    exactly = groups(3, 1 if rng.random() < 0.95 else 0)
+    decide = None if rng.random() < 0.7 else [i for i in range(len(exactly)) if rng.random() < 0.5]
+    given = rng.choice(literals, int(rng.integers(0, 2)), replace=False).astype(int).tolist()
+    return Problem(
+        literals,
+        exactly_one=exactly,
+        at_most_one=groups(3, 2),
+        at_least_one=groups(3, 1),
+        given=given,
+        decide=decide,
+    )
+
+
+def mixture(seed: int, count: int) -> list[Instance]:
+    """`count` problems, two fifths of them grids that share a structure with others."""
+    rng = np.random.default_rng(seed)
+    made: list[Instance] = []
+    for i in range(count):
+        match i % 5:
+            case 0:
+                made.append(sudoku(rng, (2, 2), int(rng.integers(0, 9))))
+            case 1:
+                box = (2, 3) if i % 2 else (3, 2)
+                made.append(sudoku(rng, box, int(rng.integers(8, 22))))
+            case 2:
+                n = int(rng.integers(2, 6))
+                made.append(latin(rng, n, int(rng.integers(0, n * n))))
+            case 3:
+                made.append(cnf(rng))
+            case _:
+                made.append(problem(rng))
+    return made

@@ -1,0 +1,205 @@
+"""Exact: nodes and backtracks are those of the definitions, in any batch, and add up as the theory says."""
+
+from __future__ import annotations
+
+import csv
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from guides import BAD, Scored
+from judge import PlainSearch
+from numpy.typing import NDArray
+from randoms import latin, mixture, sudoku
+
+import dibs
+from dibs import Asks, Sudoku
+from dibs.problem import Instance
+from dibs.search import engine as engine_module
+from dibs.search.engine import Engine
+
+LEVELS = ("eliminate", "naked", "hidden")
+HARD = ".......1.4.........2...........5.4.7..8...3....1.9....3..4..2...5.1........8.6..."  # 17 givens
+
+
+def grids(seed: int, count: int) -> list[Any]:
+    rng = np.random.default_rng(seed)
+    made: list[Any] = []
+    for i in range(count):
+        made.append(sudoku(rng, (3, 3), int(rng.integers(21, 34))))
+        made.append(sudoku(rng, (2, 3) if i % 2 else (2, 2), int(rng.integers(2, 9))))
+        made.append(latin(rng, 5, int(rng.integers(0, 15))))
+    return made
+
+
+@pytest.mark.parametrize(("tie", "order"), list(product(("index", "degree"), ("ascending", "lcv", "mcv"))))
+def test_counters_equal_a_plain_search(tie: str, order: str) -> None:
+    puzzles = grids(seed=1, count=30)
+    for level in LEVELS:
+        outcomes = list(dibs.solve_many(puzzles, level=level, tie=tie, order=order))
+        for puzzle, outcome in zip(puzzles, outcomes, strict=True):
+            plain = PlainSearch(puzzle, level, tie, order)
+            assert (outcome.nodes, outcome.backtracks) == (plain.nodes, plain.backtracks), (puzzle, level)
+            assert (outcome.status == "SAT") == plain.solved
+            if plain.solution:
+                cells = np.array([plain.solution[c] for c in range(puzzle.size**2)], np.uint8)
+                assert outcome.solution == type(puzzle)(cells, *([puzzle.box] if hasattr(puzzle, "box") else [])).line()
+
+
+class Recorder:
+    """Any guide, with a note of every state at which it was asked."""
+
+    static = False
+
+    def __init__(self, scores: Any) -> None:
+        self.scores = scores
+        self.seen: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+
+    def rank(self, asks: Asks) -> NDArray[Any]:
+        with np.errstate(over="ignore"):
+            scores = np.asarray(self.scores(asks), np.float32)
+        self.seen += zip(asks.true, asks.candidates, scores, strict=True)
+        return scores
+
+
+@pytest.mark.parametrize("name", ["random", "reversed", "constant", "wild"])
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("tie", ["index", "degree"])
+def test_node_identity(name: str, level: str, tie: str) -> None:
+    """nodes(run) = decisions on the solution path + nodes of the failing siblings that were entered (Theorem 3)."""
+    rng = np.random.default_rng(7)
+    checked = entered = 0
+    while checked < 6:
+        puzzle = sudoku(rng, (3, 3), 25)
+        if not dibs.is_unique(puzzle) or dibs.solve(puzzle).nodes < 2:
+            continue
+        checked += 1
+        guide = Recorder(BAD[name])
+        outcome = dibs.solve(puzzle, guide=guide, level=level, tie=tie)
+        solution = np.zeros(729, bool)
+        solution[[9 * cell + int(v) - 1 for cell, v in enumerate(outcome.solution)]] = True
+        path = [ask for ask in guide.seen if not (ask[0] & ~solution).any()]
+        wasted = 0
+        for true, candidates, scores in path:
+            literals = np.flatnonzero(candidates)
+            keys = np.where(np.isnan(scores[literals]), -np.inf, scores[literals])
+            for literal in literals[np.argsort(-keys, kind="stable")]:
+                if solution[literal]:
+                    break
+                values = np.zeros(81, np.uint8)
+                for given in [*np.flatnonzero(true), literal]:
+                    values[given // 9] = given % 9 + 1
+                failed = dibs.solve(Sudoku(values), level=level, tie=tie)
+                assert failed.status == "UNSAT"
+                wasted += failed.nodes
+                entered += 1
+        single = outcome.nodes - wasted - len(path)
+        # a domain with one open value, which only `eliminate` leaves, is a node without anything to rank
+        assert single == 0 if level != "eliminate" else single >= 0
+        if level == "eliminate":
+            assert len(path) + single == 81 - np.count_nonzero(puzzle.values)
+    assert entered or name == "constant"
+
+
+def test_value_order_cannot_change_the_cost_of_failing() -> None:
+    rng = np.random.default_rng(3)
+    bad: list[Sudoku] = []
+    while len(bad) < 30:
+        puzzle = sudoku(rng, (3, 3), 26)
+        outcome = dibs.solve(puzzle)
+        if outcome.status == "UNSAT" and outcome.nodes > 3:
+            bad.append(puzzle)
+    for level, tie in product(LEVELS[1:], ("index", "degree")):
+        runs = [
+            [(o.nodes, o.backtracks) for o in dibs.solve_many(bad, level=level, tie=tie, order=order)]
+            for order in ("ascending", "lcv", "mcv", "random")
+        ]
+        assert all(run == runs[0] for run in runs)
+
+
+def counters(outcomes: Any) -> list[tuple[Any, ...]]:
+    return [(o.status, o.solution, o.nodes, o.backtracks, o.asks, o.depth, o.solutions) for o in outcomes]
+
+
+@pytest.mark.parametrize("guided", [False, True])
+def test_suspending_and_batching_change_nothing(guided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    problems: list[Instance] = [*mixture(seed=2, count=150), *grids(seed=2, count=25)]
+    guide = Scored(BAD["random"]) if guided else None
+    options: dict[str, Any] = {"level": "naked", "tie": "degree", "guide": guide, "trigger": "binary", "count": 3}
+    alone = counters(dibs.solve(problem, **options) for problem in problems)
+    assert counters(dibs.solve_many(problems, workers=1, **options)) == alone
+    assert counters(dibs.solve_many(problems, workers=3, **options)) == alone
+    backwards = counters(dibs.solve_many(problems[::-1], **options))
+    assert backwards[::-1] == alone
+    monkeypatch.setattr(engine_module, "SLICE", 1)  # suspended after every single step
+    assert counters(dibs.solve_many(problems, **options)) == alone
+
+
+def test_random_choices_follow_seed_and_place() -> None:
+    puzzles = [Sudoku.parse(HARD)] * 3
+    options: dict[str, Any] = {"level": "naked", "tie": "random", "order": "random"}
+    first = counters(dibs.solve_many(puzzles, seed=1, **options))
+    assert first == counters(dibs.solve_many(puzzles, seed=1, workers=1, **options))
+    assert len({row[2] for row in first}) > 1, "three places in the list, three different searches"
+    assert first != counters(dibs.solve_many(puzzles, seed=2, **options))
+
+
+def test_limits() -> None:
+    puzzle = Sudoku.parse(HARD)
+    whole = dibs.solve(puzzle, level="naked")
+    assert whole.nodes > 50
+    for nodes in (0, 1, 17, whole.nodes - 1):
+        cut = dibs.solve(puzzle, level="naked", nodes=nodes)
+        assert (cut.status, cut.solution, cut.nodes) == ("LIMIT", None, nodes)
+    assert dibs.solve(puzzle, level="naked", nodes=whole.nodes).nodes == whole.nodes
+    assert dibs.solve(puzzle, level="eliminate", seconds=0).status == "LIMIT"
+
+
+def test_propagation_alone_has_no_nodes() -> None:
+    solved = dibs.solve(Sudoku.parse(HARD)).solution
+    outcome = dibs.solve(Sudoku.parse(solved))
+    assert (outcome.status, outcome.nodes, outcome.backtracks, outcome.depth) == ("SAT", 0, 0, 0)
+
+
+def test_ten_thousand_suspended_searches_fit_in_300_mb() -> None:
+    engine = Engine([Sudoku.parse(HARD)] * 10_000, dibs.Options(level="hidden", trigger="always"), guided=True)
+    held = sum(array.nbytes for array in engine._searches)
+    asks = engine.advance()
+    assert asks is not None
+    assert len(asks) == 10_000
+    assert held < 300e6
+    for level in LEVELS[:2]:
+        other = Engine([Sudoku.parse(HARD)] * 10, dibs.Options(level=level), guided=True)  # type: ignore[arg-type]
+        assert sum(array.nbytes for array in other._searches) * 1000 < 300e6
+
+
+REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "data" / "royle17_counts.csv"
+ROWS: dict[str, dict[str, Any]] = {
+    "mrv": {"level": "eliminate"},
+    "mrv_degree": {"level": "eliminate", "tie": "degree"},
+    "fc": {"level": "naked"},
+    "fc_lcv": {"level": "naked", "order": "lcv"},
+    "fc_mcv": {"level": "naked", "order": "mcv"},
+    "fc_degree": {"level": "naked", "tie": "degree"},
+    "fc_lcv_degree": {"level": "naked", "tie": "degree", "order": "lcv"},
+    "fc_mcv_degree": {"level": "naked", "tie": "degree", "order": "mcv"},
+    "fc_oracle_binary": {"level": "naked", "order": "oracle", "trigger": "binary"},
+    "fc_oracle_always": {"level": "naked", "order": "oracle"},
+    "hidden": {"level": "hidden"},
+    "hidden_degree": {"level": "hidden", "tie": "degree"},
+}
+
+
+@pytest.mark.shared_data
+@pytest.mark.skipif(not REFERENCE.exists(), reason="an extra: the reference counts are not beside this checkout")
+@pytest.mark.parametrize("row", ROWS)
+def test_reference_counts(row: str) -> None:
+    with REFERENCE.open() as file:
+        reference = list(csv.DictReader(file))
+    puzzles = [Sudoku.parse(line["puzzle"]) for line in reference]
+    for line, outcome in zip(reference, dibs.solve_many(puzzles, **ROWS[row]), strict=True):
+        assert outcome.nodes == int(line[f"{row}_nodes"])
+        assert outcome.backtracks == int(line[f"{row}_backtracks"])
+        assert outcome.solution == line["solution"]
