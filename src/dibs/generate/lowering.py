@@ -25,6 +25,7 @@ ACROSS = ((1, 1), (1, 2), (2, 2))  # one more clue on the way: near a puzzle wit
 RESTS = {1: 16, 2: 4}  # by clues put in: rests that one step looks at
 SUBSETS = 400  # of one size that are tried for one puzzle
 BREADTH = 6  # new puzzles that one step keeps above the wanted number, and ten times as many next to a wanted one
+EAGER = 7  # steps of a wanted puzzle before others get a turn: all its moves that take one clue away
 PATIENCE = 300  # steps without a smaller puzzle before a generated start is dropped
 _NINE = shape(9, (3, 3))
 
@@ -40,8 +41,8 @@ def low_clue(
     """`count` essentially different 9x9 puzzles with at most `givens` clues, each minimal with one solution.
 
     The search begins at the puzzles of `start`, which are never handed out themselves; when these lead nowhere, or
-    there are none, at generated ones. From generated puzzles 20 givens take about a second, each clue less many times
-    longer; 17 is rarely reached within a day, so give a start that has 17 or 18 clues.
+    there are none, at generated ones. From generated puzzles 20 givens take a second, 19 some seconds, 18 some seconds
+    to minutes; 17 take minutes to hours until the first cluster of them is met, which then gives many at once.
     `progress` is called after every step with the number of reduced puzzles examined so far.
     """
     check_count(count)
@@ -82,9 +83,9 @@ def _search(count: int, givens: int, start: Values, seed: int, progress: Callabl
 
 @dataclass(order=True)
 class _Node:
-    """A puzzle and the moves that it has left; the pool takes the one with the fewest givens, then the least tried."""
+    """A puzzle and the moves that it has left; the pool takes the one with the least rank, then the least tried."""
 
-    givens: int
+    rank: int  # its givens; a wanted puzzle whose cheap moves are done goes behind the fresh ones with one clue more
     tried: int  # steps taken from it
     number: int  # in order of discovery
     puzzle: Values = field(compare=False)
@@ -131,7 +132,10 @@ class _Pool:
         move = next(node.moves, None)
         if move is None:
             return []
+        wanted = np.count_nonzero(node.puzzle) <= self.wanted
         node.tried += 1
+        if wanted and node.tried >= EAGER:
+            node.rank = self.wanted + 1
         heappush(self.heap, node)
         self.idle += 1
         found = np.concatenate(completions(*move))
@@ -141,7 +145,7 @@ class _Pool:
         if not len(found):
             return []
         if np.count_nonzero(found[0]) > self.wanted:
-            found = self.rng.permutation(found)[: BREADTH * (10 if node.givens <= self.wanted else 1)]
+            found = self.rng.permutation(found)[: BREADTH * (10 if wanted else 1)]
         found = reduced(found, self.rng)
         fresh = []
         for puzzle, form in zip(found, canonical_forms(found), strict=True):

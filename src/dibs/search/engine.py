@@ -110,10 +110,9 @@ class Engine:
 
     def _asks(self, rows: NDArray[np.int64]) -> Asks:
         t, s = self._tables, self._searches
-        planes = len(t.plane_value)
         domain = t.address // DOMAIN
-        literals = _bits(s.plane[rows])[:, plane_bit(t.address, planes // (len(t.plane) - planes))]
-        free = _bits(s.plane[rows, planes:])[:, domain]
+        literals = _bits(s.plane[rows])[:, plane_bit(t.address, t.values)]
+        free = _bits(s.plane[rows, t.planes :])[:, domain]
         top = s.counts[rows, k.TOP] - 1
         return Asks(
             structure=self.structure,

@@ -47,7 +47,6 @@ ORDERS = {"ascending": 0, "lcv": 1, "mcv": 2, "random": 3}
 BY_SCORE = 4
 TRIGGERS = {"never": 0, "always": 1, "binary": 2, "ternary": 3}
 
-_TRUE = np.uint32(1 << 31)  # marks, on the trail, the entry of a choice
 _at = np.uintp  # an index known not to be negative: spares the wrap-around check of a signed one
 _BIT = np.uint64(1)
 _LOW = np.uint64(63)
@@ -63,8 +62,9 @@ class Searches(NamedTuple):
 
     plane: NDArray[np.uint64]  # [N, P+R] the open (and true) literals, and the undecided domains
     group: NDArray[np.int64]  # [N, G] watched groups, see tables.py
-    trail: NDArray[np.uint32]  # [N, L+D] words of `plane` that lost bits, in order; for a choice _TRUE | its address
-    lost: NDArray[np.uint64]  # [N, L+D] the bits lost
+    value: NDArray[np.uint8]  # [N, D] what each decided domain has taken
+    trail: NDArray[np.uint32]  # [N, L+D] words of `plane` that lost bits, in order
+    lost: NDArray[np.uint64]  # [N, L+D] the bits lost; in a word of undecided domains it is one bit, for a choice
     frame_domain: NDArray[np.uint32]  # [N, D+1] the domain each open node branches on
     frame_mark: NDArray[np.uint32]  # [N, D+1] trail length when the node was entered
     frame_next: NDArray[np.uint32]  # [N, D+1] position in `order` of the value to try next
@@ -96,7 +96,8 @@ def searches(t: Tables, rows: int, scored: bool, answers: int = 1) -> Searches:
 
     u4, u8, i8 = np.uint32, np.uint64, np.int64
     return Searches(
-        room(len(t.plane), u8), room(len(t.group), i8), room(literals + domains, u4), room(literals + domains, u8),
+        room(len(t.plane), u8), room(len(t.group), i8), room(domains, np.uint8),
+        room(literals + domains, u4), room(literals + domains, u8),
         room(domains + 1, u4), room(domains + 1, u4), room(domains + 1, u4), room(domains + 1, u4),
         room(domains + 1, i8), room(literals, u4), room(literals if scored else 0, np.float32),
         np.zeros((rows, answers, domains), np.uint8), room(COUNTERS, i8),
@@ -168,28 +169,21 @@ def _ones(word):  # type: ignore[no-untyped-def]
 def row_of(s: Searches, r: Int) -> Searches:
     """One search as views of one dimension less."""
     return Searches(
-        borrow(s.plane[r]), borrow(s.group[r]), borrow(s.trail[r]), borrow(s.lost[r]), borrow(s.frame_domain[r]),
-        borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]), borrow(s.frame_found[r]),
-        borrow(s.order[r]), borrow(s.score[r]), borrow(s.answer[r]), borrow(s.counts[r]),
+        borrow(s.plane[r]), borrow(s.group[r]), borrow(s.value[r]), borrow(s.trail[r]), borrow(s.lost[r]),
+        borrow(s.frame_domain[r]), borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]),
+        borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.score[r]), borrow(s.answer[r]), borrow(s.counts[r]),
     )  # fmt: skip
 
 
 @_part
 def borrowed(t: Tables) -> Tables:
     return Tables(
+        t.rows, t.values, t.planes, t.forcing, t.watching, t.hopeless,
         borrow(t.base), borrow(t.plane), borrow(t.plane_value), borrow(t.plane_first), borrow(t.mate_start),
         borrow(t.mate_word), borrow(t.mate_mask), borrow(t.watch_start), borrow(t.watch), borrow(t.group),
-        borrow(t.act), borrow(t.forcing), borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
-        borrow(t.unit), borrow(t.hopeless), borrow(t.address), borrow(t.outer),
+        borrow(t.act), borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
+        borrow(t.unit), borrow(t.address), borrow(t.outer),
     )  # fmt: skip
-
-
-@_part
-def shape_of(t: Tables) -> tuple[Int, Int, Int]:
-    """(plane words P, rows of 64 domains R, values)"""
-    planes = len(t.plane_value)
-    rows = len(t.plane) - planes
-    return planes, rows, planes // max(rows, 1)
 
 
 @_part
@@ -199,56 +193,27 @@ def first_word(row: Int, values: Int) -> Int:
 
 
 @_part
-def discount(t: Tables, s: Searches, word: Int, bits: Int, queue: NDArray[np.uint32], tail: Int) -> tuple[bool, Int]:
-    """Take killed literals (`bits` of a plane word) out of their watched groups; returns (consistent, queue length)."""
-    value = np.int64(t.plane_value[word])
-    first = np.int64(t.plane_first[word])
-    consistent = True
-    while bits:
-        domain = first + trailing_zeros(bits)
-        bits &= bits - _BIT
-        literal = _at(np.int64(t.base[_at(domain)]) + value)
-        for j in range(t.watch_start[literal], t.watch_start[literal + _at(1)]):
-            g = t.watch[_at(j)]
-            state = s.group[g] - (ONE + (domain << 6) + value)
-            s.group[g] = state
-            if state < _TWO:
-                if state < ONE:
-                    consistent = False
-                elif t.act[g] == FORCE:
-                    queue[_at(tail)] = np.uint32(state - ONE)
-                    tail += 1
-    return consistent, tail
+def choose(t: Tables, s: Searches, address: Int, alone: bool, length: Int) -> tuple[bool, Int]:
+    """Make a literal true and kill its mates in the planes; returns (it was open, new trail length).
 
-
-@_part
-def choose(
-    t: Tables, s: Searches, address: Int, alone: bool, queue: NDArray[np.uint32], tail: Int, length: Int
-) -> tuple[bool, Int, Int]:
-    """Make a literal true and kill its mates; returns (consistent, queue length, trail length).
-
-    `alone`: its domain is known to have no other open literal. The trail matches the state even after a conflict.
+    `alone`: its domain is known to have no other open literal. Nothing here branches on what is killed: such branches
+    are mispredicted every other time, and cost more than the work they save.
     """
-    planes, _, values = shape_of(t)
-    watching = len(t.watch) > 0
+    planes, values = t.planes, t.values
     domain, value = np.int64(address) >> 6, np.int64(address) & 63
-    row = domain >> 6
     bit = _BIT << (np.uint64(domain) & _LOW)
-    first = first_word(row, values)
+    first = first_word(domain >> 6, values)
     own = _at(first + 2 * value)
+    undecided = _at(planes + (domain >> 6))
     if not s.plane[own] & bit:
-        return False, tail, length
-    if not s.plane[_at(planes + row)] & bit:
-        return True, tail, length
-    s.plane[_at(planes + row)] ^= bit
-    s.trail[_at(length)] = np.uint32(address) | _TRUE
+        return False, length
+    if not s.plane[undecided] & bit:
+        return True, length
+    s.plane[undecided] ^= bit
+    s.value[_at(domain)] = np.uint8(value)
+    s.trail[_at(length)] = np.uint32(undecided)
     s.lost[_at(length)] = bit
     length += 1
-    literal = _at(np.int64(t.base[_at(domain)]) + value)
-    if watching:
-        for k in range(t.watch_start[literal], t.watch_start[literal + _at(1)]):
-            s.group[t.watch[_at(k)]] += CHOSEN
-    consistent = True
     if not alone:
         for v in range(values):
             word = _at(first + 2 * v)
@@ -257,20 +222,55 @@ def choose(
             s.trail[_at(length)] = np.uint32(word)
             s.lost[_at(length)] = hit
             length += hit != _NONE
-            if watching and hit:
-                fine, tail = discount(t, s, word, hit, queue, tail)
-                consistent &= fine
+    literal = _at(np.int64(t.base[_at(domain)]) + value)
     for k in range(t.mate_start[literal], t.mate_start[literal + _at(1)]):
-        word = _at(t.mate_word[_at(k)])
+        word = t.mate_word[_at(k)]
         hit = s.plane[word] & t.mate_mask[_at(k)]
         s.plane[word] ^= hit
-        s.trail[_at(length)] = np.uint32(word)
+        s.trail[_at(length)] = word
         s.lost[_at(length)] = hit
-        length += hit != _NONE  # no branch: it would be mispredicted every other time
-        if watching and hit:
-            fine, tail = discount(t, s, word, hit, queue, tail)
-            consistent &= fine
-    return consistent, tail, length
+        length += hit != _NONE
+    return True, length
+
+
+@_part
+def watched(t: Tables, s: Searches, i: Int, bit: Int) -> tuple[Int, Int, Any]:
+    """(literal, address, chosen or killed) of one bit of trail entry `i`."""
+    planes = t.planes
+    word = np.int64(s.trail[_at(i)])
+    if word >= planes:
+        domain = ((word - planes) << 6) + bit
+        value = np.int64(s.value[_at(domain)])
+    else:
+        domain = np.int64(t.plane_first[_at(word)]) + bit
+        value = np.int64(t.plane_value[_at(word)])
+    return np.int64(t.base[_at(domain)]) + value, (domain << 6) + value, word >= planes
+
+
+@_part
+def digest(t: Tables, s: Searches, mark: Int, length: Int, queue: NDArray[np.uint32], tail: Int) -> tuple[bool, Int]:
+    """Bring the watched groups up to date with the trail from `mark`; returns (consistent, new queue length).
+
+    It goes to the end even after a conflict, so that `undo` finds groups and trail in step.
+    """
+    consistent = True
+    for i in range(mark, length):
+        bits = s.lost[_at(i)]
+        while bits:
+            literal, address, chosen = watched(t, s, i, trailing_zeros(bits))
+            bits &= bits - _BIT
+            change = CHOSEN if chosen else -(ONE + address)
+            for k in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 1)]):
+                g = t.watch[_at(k)]
+                state = s.group[g] + change
+                s.group[g] = state
+                if state < _TWO:
+                    if state < ONE:
+                        consistent = False
+                    elif t.act[g] == FORCE:
+                        queue[_at(tail)] = np.uint32(state - ONE)
+                        tail += 1
+    return consistent, tail
 
 
 @_part
@@ -293,7 +293,7 @@ def sweep(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
 
     For structures without watched groups, where nothing else needs to know which literals a choice killed.
     """
-    planes, rows, values = shape_of(t)
+    planes, rows, values = t.planes, t.rows, t.values
     tail = 0
     for row in range(0, rows, 2):
         first = row * values
@@ -314,19 +314,26 @@ def sweep(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
 
 @_part
 def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, length: Int) -> tuple[bool, Int]:
-    """Choose the queued addresses and all that follows; returns (consistent, new trail length)."""
-    sweeping = t.forcing[0] and len(t.watch) == 0
+    """Choose the queued addresses and all that follows; returns (consistent, new trail length).
+
+    What follows is found in one of two ways: without watched groups a sweep over all domains is the quickest;
+    with them every killed literal is told to its groups.
+    """
+    head = 0
     alone = False
     while True:
-        head = 0
         while head < tail:
-            consistent, tail, length = choose(t, s, queue[_at(head)], alone, queue, tail, length)
+            mark = length
+            was_open, length = choose(t, s, queue[_at(head)], alone, length)
             head += 1
-            if not consistent:
+            consistent = True
+            if t.watching:
+                consistent, tail = digest(t, s, mark, length, queue, tail)
+            if not (was_open and consistent):
                 return False, length
-        if not sweeping:
+        if t.watching or not t.forcing:
             return True, length
-        tail = sweep(t, s, queue)
+        head, tail = 0, sweep(t, s, queue)
         if tail <= 0:
             return tail == 0, length
         alone = True
@@ -335,28 +342,17 @@ def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, leng
 @_part
 def undo(t: Tables, s: Searches, length: Int, mark: Int) -> None:
     """Take back everything on the trail above `mark`."""
-    planes, _, _ = shape_of(t)
-    watching = len(t.watch) > 0
-    for i in range(mark, length):
-        word, bits = s.trail[_at(i)], s.lost[_at(i)]
-        if word & _TRUE:
-            address = np.int64(word ^ _TRUE)
-            s.plane[_at(planes + (address >> 12))] ^= bits
-            if watching:
-                literal = _at(np.int64(t.base[_at(address >> 6)]) + (address & 63))
-                for k in range(t.watch_start[literal], t.watch_start[literal + _at(1)]):
-                    s.group[t.watch[_at(k)]] -= CHOSEN
-            continue
-        s.plane[word] ^= bits
-        if watching:
-            value = np.int64(t.plane_value[word])
-            first = np.int64(t.plane_first[word])
+    if t.watching:
+        for i in range(mark, length):
+            bits = s.lost[_at(i)]
             while bits:
-                domain = first + trailing_zeros(bits)
+                literal, address, chosen = watched(t, s, i, trailing_zeros(bits))
                 bits &= bits - _BIT
-                literal = _at(np.int64(t.base[_at(domain)]) + value)
-                for k in range(t.watch_start[literal], t.watch_start[literal + _at(1)]):
-                    s.group[t.watch[_at(k)]] += ONE + (domain << 6) + value
+                change = -CHOSEN if chosen else ONE + address
+                for k in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 1)]):
+                    s.group[t.watch[_at(k)]] += change
+    for i in range(mark, length):
+        s.plane[s.trail[_at(i)]] ^= s.lost[_at(i)]
 
 
 @_part
@@ -372,7 +368,7 @@ def scramble(seed: Int, node: Int, item: Int) -> Int:
 @_part
 def fewest(t: Tables, s: Searches, row: Int) -> tuple[Int, Int]:
     """Of 64 domains: the least number of open literals of an undecided one, and the bitset of those that have it."""
-    planes, _, values = shape_of(t)
+    planes, values = t.planes, t.values
     first = first_word(row, values)
     free = s.plane[_at(planes + row)]
     if not free:
@@ -413,8 +409,8 @@ def fewest(t: Tables, s: Searches, row: Int) -> tuple[Int, Int]:
 @_part
 def select(t: Tables, s: Searches, tie: Int) -> Int:
     """The undecided domain with the fewest open literals (MRV), ties by `tie`; -1 when all are decided."""
-    planes, rows, _ = shape_of(t)
-    surely = 2 if t.forcing[0] else 0  # no undecided domain can have fewer
+    planes, rows = t.planes, t.rows
+    surely = 2 if t.forcing else 0  # no undecided domain can have fewer
     least, best = 65, -1
     for row in range(rows):
         size, among = fewest(t, s, row)
@@ -449,7 +445,7 @@ def arrange(t: Tables, s: Searches, domain: Int, order: Int, first: Int, keys: N
 
     Equal keys stay in ascending order. NaN counts as the worst possible score.
     """
-    _, _, values = shape_of(t)
+    values = t.values
     word = first_word(domain >> 6, values)
     bit = _BIT << (np.uint64(domain) & _LOW)
     base = np.int64(t.base[_at(domain)])
@@ -486,7 +482,7 @@ def start(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
     """Lay out a fresh state and queue the givens, which stand in `order[:counts[GIVEN]]`; returns the queue length."""
     s.plane[:] = t.plane
     s.group[:] = t.group
-    if t.hopeless[0]:
+    if t.hopeless:
         s.counts[PHASE] = UNSAT
         return -1
     tail = 0
@@ -500,24 +496,11 @@ def start(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
 
 
 @_part
-def note_solution(t: Tables, s: Searches) -> None:
-    """Every domain is decided: write down its value, if there is room."""
-    if s.counts[SOLUTIONS] < len(s.answer):
-        for word in range(len(t.plane_value)):
-            bits = s.plane[word]
-            while bits:
-                domain = np.int64(t.plane_first[word]) + trailing_zeros(bits)
-                bits &= bits - _BIT
-                s.answer[s.counts[SOLUTIONS], domain] = np.uint8(t.plane_value[word])
-    s.counts[SOLUTIONS] += 1
-
-
-@_part
 def asking(t: Tables, s: Searches, domain: Int, rules: Rules) -> bool:
     """Whether the guide, rather than the fixed order, ranks the values of this node."""
     if rules.trigger == 0:
         return False
-    _, _, values = shape_of(t)
+    values = t.values
     first = first_word(domain >> 6, values)
     size = np.int64(0)
     for v in range(values):
@@ -531,7 +514,9 @@ def enter(t: Tables, s: Searches, rules: Rules) -> None:
     counts = s.counts
     domain = select(t, s, rules.tie)
     if domain < 0:
-        note_solution(t, s)
+        if counts[SOLUTIONS] < len(s.answer):
+            s.answer[counts[SOLUTIONS]] = s.value
+        counts[SOLUTIONS] += 1
         counts[PHASE] = SAT if counts[SOLUTIONS] >= rules.wanted or counts[TOP] == 0 else TRY
         return
     if counts[NODES] >= rules.nodes:

@@ -38,6 +38,12 @@ IGNORE, CHECK, FORCE = 0, 1, 2  # what happens when a group runs out of open mem
 class Tables(NamedTuple):
     """Read-only arrays of one structure at one level: L literals, D domains, G watched groups."""
 
+    rows: int  # R: domains go by 64, R is even
+    values: int  # the most literals of a domain
+    planes: int  # P = R * values
+    forcing: bool  # a domain with one value left takes it
+    watching: bool  # there are watched groups
+    hopeless: bool  # some group is empty from the start
     base: NDArray[np.uint32]  # [D+1] the first literal of each domain (literals are numbered domain by domain)
     plane: NDArray[np.uint64]  # [P+R] every literal open (`plane_bit` says where), then R words: undecided domains
     plane_value: NDArray[np.uint32]  # [P] the value of each plane word
@@ -49,12 +55,10 @@ class Tables(NamedTuple):
     watch: NDArray[np.uint32]
     group: NDArray[np.int64]  # [G] group states with every literal open
     act: NDArray[np.uint8]  # [G] IGNORE, CHECK or FORCE
-    forcing: NDArray[np.bool_]  # [1] a domain with one value left takes it
     peer_start: NDArray[np.uint32]  # [D+1] domains that can take a literal from each: (word, mask) pairs
     peer_word: NDArray[np.uint32]
     peer_mask: NDArray[np.uint64]
     unit: NDArray[np.uint32]  # addresses that a one-member group forces before any choice
-    hopeless: NDArray[np.bool_]  # [1] some group is empty from the start
     address: NDArray[np.uint32]  # [structure's literals] where each of its literals went
     outer: NDArray[np.int64]  # [L] the structure's literal, or -1 for a complement
 
@@ -98,6 +102,12 @@ def _build(s: Structure, level: Level) -> Tables:
     mate_start, mate_word, mate_mask = _bitsets(left, turned[right], len(outer))
     peer_start, peer_word, peer_mask = _bitsets(*_distinct(domain[left], domain[right], domains), domains)
     return Tables(
+        rows=rows,
+        values=values,
+        planes=rows * values,
+        forcing=forcing,
+        watching=bool(watched.any()),
+        hopeless=bool((watched & (sizes == 0)).any()),
         base=base.astype(np.uint32),
         plane=_words(np.concatenate([turned, values * rows * 64 + np.arange(domains)]), (values + 1) * rows),
         plane_value=np.tile(np.repeat(np.arange(values), 2), rows // 2).astype(np.uint32),
@@ -111,12 +121,10 @@ def _build(s: Structure, level: Level) -> Tables:
         watch=watch,
         group=group,
         act=act[watched],
-        forcing=np.array([forcing]),
         peer_start=peer_start,
         peer_word=peer_word,
         peer_mask=peer_mask,
         unit=address[s.start[:-1][lone]].astype(np.uint32),
-        hopeless=np.array([bool((watched & (sizes == 0)).any())]),
         address=address_of[inner].astype(np.uint32),
         outer=outer,
     )
