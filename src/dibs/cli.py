@@ -18,6 +18,7 @@ from cyclopts import App, CycloptsError, Parameter, Token, convert
 
 from dibs import InputError, __version__
 from dibs.commands import Refused
+from dibs.commands.bench import bench
 from dibs.commands.generate import app as generate
 from dibs.commands.solve import solve
 
@@ -30,10 +31,11 @@ For example:
   dibs solve 4.....1..3.....2
   dibs solve puzzles.txt --level naked --order lcv --json
   dibs generate sudoku 100 --givens 24-28 --seed 1 --output puzzles.txt
+  dibs bench baselines
 """
 
 # Heavy imports (numba, torch) belong inside the functions, so that `dibs --help` stays quick.
-COMMANDS: list[Callable[..., int] | App] = [solve, generate]
+COMMANDS: list[Callable[..., int] | App] = [solve, generate, bench]
 
 # A puzzle whose first cell is blank may begin with a dash: nothing that is spelled so is an option.
 _DASHED_PUZZLE = re.compile(r"-|-[-.0-9_*?@A-Z\s|+,]{15,}")

@@ -1,0 +1,39 @@
+# `make run` and `make test` are all a newcomer needs; both install what they use into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: run test check bench-core bench-file clean
+
+run: $(VENV)/.installed
+	$(BIN)/dibs bench baselines
+
+test: check
+
+check: $(VENV)/.test-installed
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+# Ratios of the compiled core against yardsticks, all in one run. PUZZLES=file takes another list of 9x9 puzzles.
+bench-core: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/core.py $(PUZZLES)
+
+# Throughput and memory of `dibs solve` on a file of a million puzzles.
+bench-file: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/file.py
+
+$(VENV)/.installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.test-installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[test]'
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist build
+	find . -name __pycache__ -type d -exec rm -rf {} +

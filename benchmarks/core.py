@@ -1,0 +1,162 @@
+"""What the compiled core costs, as ratios in one run: `make bench-core` (or `python benchmarks/core.py PUZZLES`).
+
+Contenders take turns, each figure is the best of several rounds, and only ratios are worth comparing between
+machines. Default puzzles: the bundled 17-clue list.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from time import perf_counter
+
+import numpy as np
+import yardstick
+from numba.core.runtime import _nrt_python as _nrt
+from numba.core.runtime import rtsys
+from pysat.solvers import Solver
+
+import dibs
+from dibs.bench.experiment import load
+from dibs.problem import Instance
+from dibs.search import kernel as k
+from dibs.search.engine import Engine
+
+ROUNDS = 7
+
+
+def best(*contenders: Callable[[], Callable[[], object]]) -> list[float]:
+    """Seconds of each, best of ROUNDS, taking turns. A contender prepares a run, untimed, and returns it.
+
+    A first round warms up and is not counted.
+    """
+    times: list[list[float]] = [[] for _ in contenders]
+    for _ in range(ROUNDS + 1):
+        for contender, kept in zip(contenders, times, strict=True):
+            run = contender()
+            begin = perf_counter()
+            run()
+            kept.append(perf_counter() - begin)
+    return [min(kept[1:]) for kept in times]
+
+
+def search(puzzles: Sequence[Instance], level: str) -> Engine:
+    engine = Engine(puzzles, dibs.Options(level=level), block=64)  # type: ignore[arg-type]
+    engine.run()
+    return engine
+
+
+def naked(puzzles: Sequence[dibs.Sudoku]) -> None:
+    counts = search(puzzles, "naked").counters
+    nodes = int(counts[:, 1].sum())
+    plain = [yardstick.solve(p.values) for p in puzzles]
+    assert [(int(c[1]), int(c[2])) for c in counts] == plain, "the yardstick must walk the same tree"
+    ours, theirs = best(
+        lambda: lambda: search(puzzles, "naked"),
+        lambda: lambda: [yardstick.solve(p.values) for p in puzzles],
+    )
+    print(f"level naked, {nodes:,} nodes: dibs {1e9 * ours / nodes:.0f} ns a node, ", end="")
+    print(f"copy-the-state yardstick {1e9 * theirs / nodes:.0f} ns: {theirs / ours:.2f}x less time")
+
+
+def hidden(puzzles: Sequence[dibs.Sudoku]) -> None:
+    """Against CaDiCaL: one solver for the whole list, clues as assumptions; a new one each round, or it would remember
+    the answers. Building it is not timed; building our engine is."""
+    structure = puzzles[0].structure
+    clauses = []
+    for group in range(structure.groups):
+        members = [int(literal) + 1 for literal in structure.members(group)]
+        clauses += [members, *([-a, -b] for a, b in combinations(members, 2))]
+    assumptions = [[int(literal) + 1 for literal in p.given] for p in puzzles]
+
+    def cadical() -> Callable[[], object]:
+        solver = Solver("cadical195", bootstrap_with=clauses)
+        return lambda: [solver.solve(assumptions=clues) for clues in assumptions]
+
+    ours, whole, theirs = best(
+        lambda: lambda: search(puzzles, "hidden"),
+        lambda: lambda: list(dibs.solve_many(puzzles, level="hidden", workers=1)),
+        cadical,
+    )
+    each = 1e6 / len(puzzles)
+    print(
+        f"level hidden, us a puzzle: dibs {ours * each:.1f} ({whole * each:.1f} with answers decoded and checked), ",
+        end="",
+    )
+    print(f"cadical195 {theirs * each:.0f}: {theirs / ours:.1f}x ({theirs / whole:.1f}x) less time, one thread each")
+
+
+def allocations(puzzles: Sequence[dibs.Sudoku]) -> None:
+    engine = Engine(puzzles[:20], dibs.Options(level="naked"), block=20)
+    engine.advance(stopped=lambda: True)
+    _nrt.memsys_enable_stats()
+    before = rtsys.get_allocation_stats().alloc
+    engine.run()
+    made = rtsys.get_allocation_stats().alloc - before
+    print(f"allocations in the kernel: {made} for {int(engine.counters[:, 1].sum()):,} nodes")
+
+
+def memory(puzzle: dibs.Sudoku) -> None:
+    for level in ("naked", "hidden"):
+        engine = Engine([puzzle] * 10_000, dibs.Options(level=level), guided=True)  # type: ignore[arg-type]
+        held = sum(array.nbytes for array in engine._searches)
+        print(f"10,000 suspended 9x9 searches at level {level}: {held / 1e6:.0f} MB")
+
+
+def sizes() -> None:
+    """Nodes a second on larger grids. A literal touched is one taken off or put on: the unit of the kernel's work."""
+    print("size     level    nodes/s   ns a node   literals touched a node   ns a literal")
+    for n, kept in ((9, 0.28), (16, 0.42), (25, 0.5)):
+        root = round(n**0.5)
+        grid = np.array([[(root * r + r // root + c) % n + 1 for c in range(n)] for r in range(n)], np.uint8)
+        rng = np.random.default_rng(1)
+        puzzles = []
+        for _ in range(40):
+            values = rng.permutation(np.arange(1, n + 1, dtype=np.uint8))[grid - 1].ravel()
+            values[rng.random(n * n) > kept] = 0
+            values[rng.choice(np.flatnonzero(values))] = rng.integers(1, n + 1)  # mostly unsatisfiable: long searches
+            puzzles.append(dibs.Sudoku(values))
+        for level in ("naked", "hidden"):
+            options = dibs.Options(level=level, nodes=2000)  # type: ignore[arg-type]
+            Engine(puzzles, options).run()
+            engine = Engine(puzzles, options, block=64)
+            begin = perf_counter()
+            engine.run()
+            took = perf_counter() - begin
+            nodes = int(engine.counters[:, 1].sum())
+            touched = touches(engine)
+            print(
+                f"{n}x{n:<5} {level:8} {nodes / took:9,.0f} {1e9 * took / nodes:11,.0f} {touched / nodes:25,.1f} "
+                f"{1e9 * took / touched:14.1f}"
+            )
+
+
+def touches(engine: Engine) -> int:
+    """Literals chosen or killed, by running the same searches again step by step and looking at the trail."""
+    again = Engine(engine.instances, engine.options)
+    total = 0
+    live = again._live
+    while len(live):
+        mark = again._searches.counts[live, k.TRAIL].copy()
+        k.advance(again._tables, again._searches, live, again._rules, 1, again._queue, again._keys)
+        for row, before in zip(live, mark, strict=True):
+            after = int(again._searches.counts[row, k.TRAIL])
+            lost = again._searches.lost[row, min(int(before), after) : after]
+            total += int(np.bitwise_count(lost).sum())
+        live = live[again._searches.counts[live, k.PHASE] < k.SAT]
+    return total
+
+
+def main() -> None:
+    puzzles = [p for p in load(sys.argv[1] if len(sys.argv) > 1 else "sample17", 1000) if isinstance(p, dibs.Sudoku)]
+    print(f"{len(puzzles)} puzzles, best of {ROUNDS} rounds, contenders take turns")
+    naked(puzzles[:150])
+    hidden(puzzles)
+    allocations(puzzles)
+    memory(puzzles[0])
+    sizes()
+
+
+if __name__ == "__main__":
+    main()

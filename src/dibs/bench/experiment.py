@@ -1,0 +1,90 @@
+"""An experiment is data: a TOML file that names the puzzles and, row by row, the options of a search."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from dibs.problem import InputError, Instance, read_instances
+from dibs.search.options import Options
+
+BUNDLED = ("sample17", "hard300")
+
+
+@dataclass(frozen=True)
+class Row:
+    name: str
+    options: Options
+
+
+@dataclass(frozen=True)
+class Experiment:
+    title: str
+    puzzles: str  # a bundled list or a file
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def read(cls, source: str) -> Experiment:
+        """From a TOML file, or by the name of one that comes with dibs. An unknown key names the nearest valid one."""
+        path = _find(source)
+        try:
+            table = tomllib.loads(path.read_text())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"is not TOML: {error}", file=str(path)) from None
+        _known(table, {"title", "puzzles", "row"}, path, "")
+        rows = table.get("row", [])
+        if not isinstance(rows, list) or not rows:
+            raise InputError("has no [[row]]", file=str(path))
+        return cls(
+            title=str(table.get("title", path.stem)),
+            puzzles=str(table.get("puzzles", BUNDLED[0])),
+            rows=tuple(_row(row, i, path) for i, row in enumerate(rows, 1)),
+        )
+
+
+def _row(table: dict[str, Any], number: int, path: Path) -> Row:
+    options = {f.name for f in fields(Options)}
+    _known(table, options | {"name"}, path, f"row {number}: ")
+    settings = {key: value for key, value in table.items() if key in options}
+    try:
+        return Row(str(table.get("name", number)), Options(**settings))
+    except ValueError as error:
+        raise InputError(f"row {number}: {error}", file=str(path)) from None
+
+
+def _known(table: dict[str, Any], keys: set[str], path: Path, where: str) -> None:
+    for key in table.keys() - keys:
+        near = get_close_matches(key, keys, 1, 0)
+        raise InputError(f"{where}unknown key {key!r}; did you mean {near[0]!r}?", file=str(path))
+
+
+def shipped() -> Path:
+    """The folder of experiments: inside an installed package, beside `src` in a checkout."""
+    package = Path(str(files("dibs")))
+    inside = package / "experiments"
+    return inside if inside.is_dir() else package.parents[1] / "experiments"
+
+
+def _find(source: str) -> Path:
+    for path in (Path(source), shipped() / f"{source}.toml"):
+        if path.is_file():
+            return path
+    names = ", ".join(sorted(path.stem for path in shipped().glob("*.toml")))
+    raise InputError(f"no such experiment; dibs comes with: {names}", file=source)
+
+
+def load(puzzles: str, most: int | None = None) -> list[Instance]:
+    """The instances of a bundled list or of a file; the first bad one raises."""
+    source = str(files("dibs") / "data" / f"{puzzles}.txt") if puzzles in BUNDLED else puzzles
+    found: list[Instance] = []
+    for _, item in read_instances(source):
+        if isinstance(item, InputError):
+            raise item
+        if most is not None and len(found) >= most:
+            break
+        found.append(item)
+    return found

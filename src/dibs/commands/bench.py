@@ -1,0 +1,66 @@
+"""`dibs bench`: an experiment, and its table."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from dibs.commands import Refused
+from dibs.commands.solve import COMPILING
+from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.search.solve import kernel_ready
+
+
+def bench(
+    experiment: Annotated[str, Parameter(help="a TOML file, or the name of one that comes with dibs")] = "baselines",
+    /,
+    *,
+    puzzles: Annotated[str | None, Parameter(help="another list of puzzles: a file, sample17 or hard300")] = None,
+    sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = None,
+    markdown: Annotated[bool, Parameter(negative="", help="print the table as Markdown")] = False,
+) -> int:
+    """Run the rows of an experiment on a list of puzzles and print mean, median and p95.
+
+    Every search runs to its end unless the row sets a limit; runs that end at
+    a limit are counted in the last column and stay in every figure. Times are
+    wall-clock of one search on one core; rows take turns on each puzzle.
+
+    For example:
+      dibs bench
+      dibs bench baselines --puzzles hard300 --sample 50
+      dibs bench my-rows.toml --puzzles my-puzzles.txt --markdown
+    """
+    from rich.console import Console
+
+    from dibs.bench.experiment import Experiment, load
+    from dibs.bench.runner import run
+    from dibs.bench.summary import summarise
+    from dibs.report import table
+
+    if sample is not None and sample < 1:
+        raise Refused(f"dibs: sample = {sample}: it must be a whole number, 1 or more")
+    plan = Experiment.read(experiment)
+    instances = load(puzzles or plan.puzzles, sample)
+    title = f"{plan.title}: {len(instances)} of {puzzles or plan.puzzles}"
+    state = (0, 1)
+
+    def meter(seconds: float) -> Meter | None:
+        if not kernel_ready():
+            return Meter(COMPILING) if seconds > 1 else None
+        return pace(state[0], "searches", seconds, state[0] / state[1])
+
+    def note(done: int, total: int) -> None:
+        nonlocal state
+        state = (done, total)
+
+    with Terminal(meter):
+        records = run(plan, instances, note)
+    summaries = summarise(records)
+    if markdown:
+        print(table.markdown(title, summaries))
+    else:
+        console = Console() if sys.stdout.isatty() else Console(width=table.WIDE)
+        console.print(table.terminal(title, summaries, console.width))
+    return 0
