@@ -43,6 +43,6 @@ class Judge:
         return not self.solver.solve(assumptions=[*given, self.switch])
 
     def minimal(self, values: list[int]) -> bool:
-        """Whether no given can be left out of a puzzle with one solution."""
-        places = [i for i, v in enumerate(values) if v]
-        return not any(self.unique([0 if i == out else v for i, v in enumerate(values)]) for out in places)
+        """Whether no given can be left out of a puzzle with one solution: each, if denied, leaves another."""
+        given = [i * self.n + v for i, v in enumerate(values) if v]
+        return all(self.solver.solve(assumptions=[z if z != out else -z for z in given]) for out in given)

@@ -188,7 +188,28 @@ class Grid(Instance):
         right = batch.sound(of, values)
         return [cls._of(of, row) if ok else None for row, ok in zip(values, right, strict=True)]
 
-    # Grid to text
+    # Grid to literals and to text
+
+    @classmethod
+    def givens(cls, instances: Sequence[Self]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        of, values = instances[0].shape, cls._stacked(instances)
+        grid, cell = values.nonzero()
+        return grid, cell * of.size + values[grid, cell] - 1
+
+    @classmethod
+    def solutions(cls, instances: Sequence[Self], true: Sequence[NDArray[np.int64]]) -> list[Any]:
+        of = instances[0].shape
+        if of.size > cls.lettered:
+            return super().solutions(instances, true)
+        # Literals go cell by cell, so ascending literals are the cells in order.
+        text = (np.stack(true) % of.size + 1).astype(np.uint8).tobytes().translate(SYMBOL_OF).decode("ascii")
+        return [text[i : i + of.cells] for i in range(0, len(text), of.cells)]
+
+    @classmethod
+    def _stacked(cls, instances: Sequence[Self]) -> Values:
+        """uint8 [k, n * n] the values of k grids of one shape."""
+        joined = b"".join([instance.values.tobytes() for instance in instances])
+        return np.frombuffer(joined, np.uint8).reshape(len(instances), -1)
 
     def decode(self, literals: NDArray[np.int64]) -> str:
         values = np.zeros(self.shape.cells, np.uint8)
@@ -261,8 +282,7 @@ class Grid(Instance):
         values = batch.values_of(of, solutions) if of.size <= cls.lettered else None
         if values is None:
             return super().violations(instances, solutions)
-        given = np.frombuffer(b"".join([i.values.tobytes() for i in instances]), np.uint8).reshape(-1, of.cells)
-        checked = zip(instances, solutions, batch.solved(of, given, values), strict=True)
+        checked = zip(instances, solutions, batch.solved(of, cls._stacked(instances), values), strict=True)
         return [None if ok else instance.violation(solution) for instance, solution, ok in checked]
 
 

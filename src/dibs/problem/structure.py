@@ -150,6 +150,20 @@ class Instance:
         """What is wrong with a solution, in words, or None. Shares no code with the search."""
         raise NotImplementedError
 
+    # The same for many instances of one structure at once. Families with arrays override these three: they are what is
+    # left of the time to solve an easy puzzle.
+
+    @classmethod
+    def givens(cls, instances: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(number of the instance, ascending; given literal) for every given of every instance."""
+        given = [instance.given for instance in instances]
+        return np.repeat(np.arange(len(given)), [len(g) for g in given]), np.concatenate(given)
+
+    @classmethod
+    def solutions(cls, instances: Sequence[Any], true: Sequence[NDArray[np.int64]]) -> list[Any]:
+        """`decode` for many: `true` has the true literals of each."""
+        return [i.decode(literals) for i, literals in zip(instances, true, strict=True)]
+
     @classmethod
     def violations(cls, instances: Sequence[Any], solutions: Sequence[Any]) -> list[str | None]:
         """`violation` for many at once; families with arrays override it."""

@@ -59,10 +59,10 @@ class Engine:
         self.structure = instances[0].structure
         self._tables = t = tables(self.structure, options.level)
         self._searches = s = k.searches(t, len(instances), guided, answers)
-        for row, instance in enumerate(instances):
-            given = t.address[instance.given]
-            s.order[row, : len(given)] = given
-            s.counts[row, k.GIVEN] = len(given)
+        row, literal = type(instances[0]).givens(instances)
+        s.counts[:, k.GIVEN] = np.bincount(row, minlength=len(instances))
+        start = np.cumsum(s.counts[:, k.GIVEN]) - s.counts[:, k.GIVEN]
+        s.order[row, np.arange(len(row)) - start[row]] = t.address[literal]
         s.counts[:, k.SEED] = options.seed * 1_000_003 + np.array(range(len(instances)) if places is None else places)
         self._rules = k.Rules(
             tie=k.TIES[options.tie],
@@ -73,7 +73,7 @@ class Engine:
             wanted=options.count,
         )
         most_given = int(s.counts[:, k.GIVEN].max())
-        self._queue = np.zeros(len(t.group) + len(t.base) + len(t.unit) + most_given, np.uint32)
+        self._queue = np.zeros(len(t.group) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32)
         self._keys = np.zeros(len(t.outer))
         self._live = np.arange(len(instances))
 
@@ -190,13 +190,16 @@ class Engine:
 
     def _decoded(self, rows: NDArray[np.int64]) -> list[Any]:
         """The solutions of these searches, checked by their family's own code."""
+        if not len(rows):
+            return []
         instances = [self.instances[r] for r in rows]
+        family = type(instances[0])
         chosen = np.sort(self._chosen(rows), axis=1)
-        solutions = [i.decode(row[row >= 0]) for i, row in zip(instances, chosen, strict=True)]
-        if instances:
-            for instance, wrong in zip(instances, type(instances[0]).violations(instances, solutions), strict=True):
-                if wrong:
-                    raise WrongSolution(f"{instance!r}: {wrong}")
+        true = chosen if chosen.min(initial=0) >= 0 else [row[row >= 0] for row in chosen]
+        solutions = family.solutions(instances, list(true))
+        for instance, wrong in zip(instances, family.violations(instances, solutions), strict=True):
+            if wrong:
+                raise WrongSolution(f"{instance!r}: {wrong}")
         return solutions
 
 

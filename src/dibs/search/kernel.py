@@ -178,10 +178,11 @@ def row_of(s: Searches, r: Int) -> Searches:
 @_part
 def borrowed(t: Tables) -> Tables:
     return Tables(
-        t.rows, t.values, t.planes, t.forcing, t.watching, t.hopeless,
+        t.rows, t.values, t.planes, t.forcing, t.watching, t.sweeping, t.hopeless,
         borrow(t.base), borrow(t.plane), borrow(t.plane_value), borrow(t.plane_first), borrow(t.mate_start),
         borrow(t.mate_word), borrow(t.mate_mask), borrow(t.watch_start), borrow(t.watch), borrow(t.group),
-        borrow(t.act), borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
+        borrow(t.act), borrow(t.unit_start), borrow(t.unit_low), borrow(t.unit_high),
+        borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
         borrow(t.unit), borrow(t.address), borrow(t.outer),
     )  # fmt: skip
 
@@ -289,10 +290,7 @@ def enlist(s: Searches, row: Int, first: Int, single: Int, queue: NDArray[np.uin
 
 @_part
 def sweep(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
-    """Queue the last value of every undecided domain that has only one; returns how many, or -1 if one has none.
-
-    For structures without watched groups, where nothing else needs to know which literals a choice killed.
-    """
+    """Queue the last value of every undecided domain that has only one; returns how many, or -1 if one has none."""
     planes, rows, values = t.planes, t.rows, t.values
     tail = 0
     for row in range(0, rows, 2):
@@ -313,14 +311,60 @@ def sweep(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
 
 
 @_part
+def sweep_units(t: Tables, s: Searches, queue: NDArray[np.uint32], values: Int) -> Int:
+    """Queue the last place of every swept group of these values (a bitset) that has only one.
+
+    Returns how many, or -1 if a group has none.
+    """
+    free_low, free_high = s.plane[_at(t.planes)], s.plane[_at(t.planes + 1)]
+    tail = 0
+    while values:
+        value = trailing_zeros(values)
+        values &= values - _BIT
+        plane_low, plane_high = s.plane[_at(2 * value)], s.plane[_at(2 * value + 1)]
+        last_low, last_high, empty = _NONE, _NONE, _NONE
+        first, end = np.int64(t.unit_start[_at(value)]), np.int64(t.unit_start[_at(value + 1)])
+        for k in range(end - first):  # free of branches, so that the compiler makes vector code of it
+            low, high = plane_low & t.unit_low[_at(first + k)], plane_high & t.unit_high[_at(first + k)]
+            twice = (low & (low - _BIT)) | (high & (high - _BIT)) | (low if high != _NONE else _NONE)
+            last_low |= low if twice == _NONE else _NONE
+            last_high |= high if twice == _NONE else _NONE
+            empty |= _BIT if (low | high) == _NONE else _NONE
+        if empty:
+            return -1
+        last_low &= free_low
+        while last_low:
+            queue[_at(tail)] = np.uint32((trailing_zeros(last_low) << 6) + value)
+            last_low &= last_low - _BIT
+            tail += 1
+        last_high &= free_high
+        while last_high:
+            queue[_at(tail)] = np.uint32(((64 + trailing_zeros(last_high)) << 6) + value)
+            last_high &= last_high - _BIT
+            tail += 1
+    return tail
+
+
+@_part
+def values_changed(t: Tables, s: Searches, mark: Int, length: Int) -> Int:
+    """The values, as a bitset, that some domain has lost on the trail from `mark`."""
+    changed = _NONE
+    for i in range(mark, length):
+        word = np.int64(s.trail[_at(i)])
+        if word < t.planes:
+            changed |= _BIT << np.uint64(t.plane_value[_at(word)])
+    return changed
+
+
+@_part
 def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, length: Int) -> tuple[bool, Int]:
     """Choose the queued addresses and all that follows; returns (consistent, new trail length).
 
-    What follows is found in one of two ways: without watched groups a sweep over all domains is the quickest;
-    with them every killed literal is told to its groups.
+    The state must be settled up to `length`, or new (`length` 0).
     """
     head = 0
     alone = False
+    settled = length
     while True:
         while head < tail:
             mark = length
@@ -331,12 +375,17 @@ def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, leng
                 consistent, tail = digest(t, s, mark, length, queue, tail)
             if not (was_open and consistent):
                 return False, length
-        if t.watching or not t.forcing:
+        if not t.sweeping:
             return True, length
         head, tail = 0, sweep(t, s, queue)
+        alone = True
+        if tail == 0 and len(t.unit_low):
+            changed = values_changed(t, s, settled, length) if settled else ~_NONE >> np.uint64(64 - t.values)
+            tail = sweep_units(t, s, queue, changed)
+            settled = length
+            alone = False
         if tail <= 0:
             return tail == 0, length
-        alone = True
 
 
 @_part

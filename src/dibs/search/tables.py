@@ -7,6 +7,10 @@ The kernel never sees a Sudoku or a clause: only these arrays. What a level mean
     naked       forced at one, fail empty   the same            not watched
     hidden      forced at one, fail empty   the same            the same
 
+What is forced is found in one of two ways. Where every forcing group is in one plane (below) of at most two words, as
+in a 9x9 Sudoku, a few passes of ANDs and ORs over all domains and groups find it (`sweep`). Otherwise groups are
+*watched*: every killed literal is taken out of the groups it is in.
+
 Inside the kernel the decision groups cut the literals into disjoint *domains* of at most 64 values. A literal's
 *address* is 64 * domain + value. Which literals are open is kept by value: a *plane* for each value has a bit for each
 domain, so one AND takes a value from a whole neighbourhood, and nine ANDs and ORs find every cell with one value left.
@@ -43,6 +47,7 @@ class Tables(NamedTuple):
     planes: int  # P = R * values
     forcing: bool  # a domain with one value left takes it
     watching: bool  # there are watched groups
+    sweeping: bool  # there are none, and what is forced is found by passes over all domains
     hopeless: bool  # some group is empty from the start
     base: NDArray[np.uint32]  # [D+1] the first literal of each domain (literals are numbered domain by domain)
     plane: NDArray[np.uint64]  # [P+R] every literal open (`plane_bit` says where), then R words: undecided domains
@@ -55,6 +60,9 @@ class Tables(NamedTuple):
     watch: NDArray[np.uint32]
     group: NDArray[np.int64]  # [G] group states with every literal open
     act: NDArray[np.uint8]  # [G] IGNORE, CHECK or FORCE
+    unit_start: NDArray[np.uint32]  # [values+1] swept groups: all members have the same value, D <= 128
+    unit_low: NDArray[np.uint64]  # their members among domains 0..63
+    unit_high: NDArray[np.uint64]  # and 64..127
     peer_start: NDArray[np.uint32]  # [D+1] domains that can take a literal from each: (word, mask) pairs
     peer_word: NDArray[np.uint32]
     peer_mask: NDArray[np.uint64]
@@ -85,11 +93,12 @@ def _build(s: Structure, level: Level) -> Tables:
         act[s.need == Need.IMPLIED] = FORCE
     act[branch] = IGNORE
     forcing = level != "eliminate"
-    watched = act != IGNORE
+    address = address_of[inner[s.member]]
+    swept = _swept(act, address, owner, sizes, domains=len(base) - 1) if forcing else np.zeros(s.groups, bool)
+    watched = (act != IGNORE) & ~swept
     if watched.any() and forcing:  # then literals are looked at one by one anyway, and domains are groups like others
         act[branch] = FORCE
         watched |= branch
-    address = address_of[inner[s.member]]
     watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
     lone = watched & (sizes == 1) & (act == FORCE)
 
@@ -101,12 +110,14 @@ def _build(s: Structure, level: Level) -> Tables:
     turned = plane_bit(address_of, values)
     mate_start, mate_word, mate_mask = _bitsets(left, turned[right], len(outer))
     peer_start, peer_word, peer_mask = _bitsets(*_distinct(domain[left], domain[right], domains), domains)
+    unit_start, unit_low, unit_high = _units(swept, address, owner, values)
     return Tables(
         rows=rows,
         values=values,
         planes=rows * values,
         forcing=forcing,
         watching=bool(watched.any()),
+        sweeping=forcing and not watched.any(),
         hopeless=bool((watched & (sizes == 0)).any()),
         base=base.astype(np.uint32),
         plane=_words(np.concatenate([turned, values * rows * 64 + np.arange(domains)]), (values + 1) * rows),
@@ -121,6 +132,9 @@ def _build(s: Structure, level: Level) -> Tables:
         watch=watch,
         group=group,
         act=act[watched],
+        unit_start=unit_start,
+        unit_low=unit_low,
+        unit_high=unit_high,
         peer_start=peer_start,
         peer_word=peer_word,
         peer_mask=peer_mask,
@@ -128,6 +142,33 @@ def _build(s: Structure, level: Level) -> Tables:
         address=address_of[inner].astype(np.uint32),
         outer=outer,
     )
+
+
+def _swept(
+    act: NDArray[np.uint8], address: NDArray[np.int64], owner: NDArray[np.int64], sizes: NDArray[np.int64], domains: int
+) -> NDArray[np.bool_]:
+    """[groups] whether all forcing groups can be swept: each in one plane, and a plane of two words. All or none."""
+    forced = act != IGNORE
+    value = address % DOMAIN
+    low = np.full(len(act), DOMAIN)
+    high = np.full(len(act), -1)
+    np.minimum.at(low, owner, value)
+    np.maximum.at(high, owner, value)
+    fits = domains <= 2 * 64 and bool((low == high)[forced].all())
+    return forced if fits else np.zeros(len(act), bool)
+
+
+def _units(
+    swept: NDArray[np.bool_], address: NDArray[np.int64], owner: NDArray[np.int64], values: int
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]]:
+    """The swept groups by value: where those of each value begin, and their members as two words."""
+    inside = swept[owner]
+    domain, value, group = address[inside] // DOMAIN, address[inside] % DOMAIN, owner[inside]
+    key, where = np.unique(value * len(swept) + group, return_inverse=True)
+    words = np.zeros((2, len(key)), np.uint64)
+    np.bitwise_or.at(words, (domain // 64, where), np.uint64(1) << (domain % 64).astype(np.uint64))
+    start = np.searchsorted(key, np.arange(values + 1) * len(swept))
+    return start.astype(np.uint32), words[0], words[1]
 
 
 def plane_bit(address: NDArray[np.integer[Any]], values: int) -> NDArray[np.int64]:
