@@ -12,16 +12,18 @@ from itertools import combinations
 from time import perf_counter
 
 import numpy as np
-import yardstick
 from numba.core.runtime import _nrt_python as _nrt
 from numba.core.runtime import rtsys
+from numpy.typing import NDArray
 from pysat.solvers import Solver
 
 import dibs
+import yardstick
 from dibs.bench.experiment import load
 from dibs.problem import Instance
 from dibs.search import kernel as k
 from dibs.search.engine import Engine
+from dibs.search.solve import BATCH, BLOCK
 
 ROUNDS = 7
 
@@ -41,14 +43,18 @@ def best(*contenders: Callable[[], Callable[[], object]]) -> list[float]:
     return [min(kept[1:]) for kept in times]
 
 
-def search(puzzles: Sequence[Instance], level: str) -> Engine:
-    engine = Engine(puzzles, dibs.Options(level=level), block=64)  # type: ignore[arg-type]
-    engine.run()
-    return engine
+def search(puzzles: Sequence[Instance], level: str) -> NDArray[np.int64]:
+    """The engine's counters, [puzzles, 4], from batches of the size that `solve_many` uses."""
+    counters = []
+    for i in range(0, len(puzzles), BATCH):
+        engine = Engine(puzzles[i : i + BATCH], dibs.Options(level=level), block=BLOCK)  # type: ignore[arg-type]
+        engine.run()
+        counters.append(engine.counters)
+    return np.concatenate(counters)
 
 
 def naked(puzzles: Sequence[dibs.Sudoku]) -> None:
-    counts = search(puzzles, "naked").counters
+    counts = search(puzzles, "naked")
     nodes = int(counts[:, 1].sum())
     plain = [yardstick.solve(p.values) for p in puzzles]
     assert [(int(c[1]), int(c[2])) for c in counts] == plain, "the yardstick must walk the same tree"

@@ -26,7 +26,7 @@ def _peers(cell: int) -> list[int]:
 PEERS = np.array([_peers(cell) for cell in range(81)])
 
 
-@njit
+@njit()
 def assign(
     domains: NDArray[np.int64], peers: NDArray[np.int64], cell: int, mask: int, stack: NDArray[np.int64]
 ) -> bool:
@@ -49,7 +49,7 @@ def assign(
     return True
 
 
-@njit
+@njit()
 def size(mask: int) -> int:
     count = 0
     while mask:
@@ -58,7 +58,7 @@ def size(mask: int) -> int:
     return count
 
 
-@njit
+@njit()
 def search(
     domains: NDArray[np.int64], peers: NDArray[np.int64], stack: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> bool:

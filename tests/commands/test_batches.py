@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from threading import Event
 
 import pytest
-from shell import BLANK, PUZZLE, SOLUTION, UNSAT
 
 from dibs import Instance, Outcome, Sudoku, solve_many
 from dibs.search.solve import kernel_ready, solve_batches
+from shell import BLANK, PUZZLE, SOLUTION, UNSAT
 
 GOOD, EMPTY, NONE = Sudoku.parse(PUZZLE), Sudoku.parse(BLANK), Sudoku.parse(UNSAT)
 ENDLESS = 10**12

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shell import PUZZLE, SEARCHED, Run, runner
 
 from dibs import CNF, Instance, Latin, Sudoku, generate, read_instances
 from dibs.problem.reading import Family
+from shell import PUZZLE, SEARCHED, Run, runner
 
 FORMULA = CNF(3, [[1, -2, 3], [-1, 2]])
 MADE: dict[str, Instance] = {

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from shell import BLANK, PUZZLE, SOLUTION, start
 
 PATIENCE = 120  # seconds; a first start may have to compile the kernel

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from shell import BLANK, PUZZLE, SEARCHED, SOLUTION, UNSAT, Run, runner
 
 import dibs
 from dibs.commands.source import count_lines, looks_like_path
 from dibs.commands.tally import Tally
 from dibs.search import Outcome, Status
+from shell import BLANK, PUZZLE, SEARCHED, SOLUTION, UNSAT, Run, runner
 
 FIELDS = ["id", "status", "solution", "nodes", "backtracks", "asks", "depth", "seconds"]
 DOUBLE = PUZZLE[:2] + "5" + PUZZLE[3:]

@@ -6,10 +6,10 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from judge import Judge
 
 from dibs import Sudoku
 from dibs.generate.canonical import canonical_forms, nine
+from judge import Judge
 
 
 def _read(name: str) -> tuple[list[str], list[Sudoku]]:

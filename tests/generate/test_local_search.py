@@ -6,13 +6,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from judge import Judge
 
 from dibs import Sudoku, count_solutions
 from dibs.generate import canonical, hard, low_clue, sudoku
 from dibs.generate.canonical import canonical_forms, nine, shuffled
 from dibs.generate.hardening import _Population
 from dibs.generate.moves import completions, minimal, reduced, without
+from judge import Judge
 
 KNOWN = Sudoku.parse("000801000000000043500000000000070800000000100020030000600000075003400000000200600")
 

@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-from judge import Judge
 
 from dibs.generate import sudoku
 from dibs.problem.shape import Box
+from judge import Judge
 
 
 def test_minimal_puzzles_are_unique_and_minimal() -> None:

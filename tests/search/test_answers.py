@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import pytest
-from guides import BAD, Scored
-from judge import solutions
-from randoms import mixture
 
 import dibs
 from dibs.problem import Instance
+from guides import BAD, Scored
+from judge import solutions
+from randoms import mixture
 
 MOST = 12  # solutions counted
 LEVELS = ("eliminate", "naked", "hidden")
@@ -29,7 +30,7 @@ def judged(request: pytest.FixtureRequest) -> tuple[list[Instance], list[int]]:
     return problems, counts
 
 
-def check(problems: list[Instance], counts: list[int], **options: object) -> None:
+def check(problems: list[Instance], counts: list[int], **options: Any) -> None:
     outcomes = list(dibs.solve_many(problems, count=MOST, seed=5, **options))
     for problem, count, outcome in zip(problems, counts, outcomes, strict=True):
         assert outcome.status == ("SAT" if count else "UNSAT"), (problem, options)

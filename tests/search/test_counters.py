@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from guides import BAD, Scored
-from judge import PlainSearch
 from numpy.typing import NDArray
-from randoms import latin, mixture, sudoku
 
 import dibs
 from dibs import Asks, Sudoku
 from dibs.problem import Instance
 from dibs.search import engine as engine_module
 from dibs.search.engine import Engine
+from guides import BAD, Scored
+from judge import PlainSearch
+from randoms import latin, mixture, sudoku
 
 LEVELS = ("eliminate", "naked", "hidden")
 HARD = ".......1.4.........2...........5.4.7..8...3....1.9....3..4..2...5.1........8.6..."  # 17 givens

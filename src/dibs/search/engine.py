@@ -8,6 +8,7 @@ outcomes = engine.outcomes()
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any
@@ -20,11 +21,24 @@ from dibs.problem.structure import Instance
 from dibs.search import kernel as k
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution
-from dibs.search.tables import DOMAIN, plane_bit, tables
+from dibs.search.tables import DOMAIN, Tables, plane_bit, tables
 
 SLICE = 500_000  # literals touched before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 
 _STATUS = {k.SAT: Status.SAT, k.UNSAT: Status.UNSAT, k.LIMIT: Status.LIMIT}
+
+
+# The arrays of the last engine of each thread, for the next one: fresh memory would cost more than an easy search.
+_spare = threading.local()
+
+
+def _room(t: Tables, rows: int, scored: bool, answers: int) -> k.Searches:
+    spare: k.Searches | None = getattr(_spare, "room", None)
+    _spare.room = None
+    if spare is None or [a.shape for a in spare] != k.shapes(t, rows, scored, answers):
+        return k.searches(t, rows, scored, answers)
+    spare.counts[:] = 0
+    return spare
 
 
 class Engine:
@@ -47,18 +61,17 @@ class Engine:
         answers: int = 1,
         places: Sequence[int] | None = None,
     ) -> None:
+        if not instances:
+            raise ValueError("an engine needs at least one instance")
         if len({id(i.structure) for i in instances}) > 1:
             raise ValueError("the instances of one engine must share a structure: same family, same shape")
         self.instances = instances
         self.options = options
         self.block = block
         self.seconds = np.zeros(len(instances))
-        if not instances:
-            self._live = np.zeros(0, np.int64)
-            return
         self.structure = instances[0].structure
         self._tables = t = tables(self.structure, options.level)
-        self._searches = s = k.searches(t, len(instances), guided, answers)
+        self._searches = s = _room(t, len(instances), guided, answers)
         row, literal = type(instances[0]).givens(instances)
         s.counts[:, k.GIVEN] = np.bincount(row, minlength=len(instances))
         start = np.cumsum(s.counts[:, k.GIVEN]) - s.counts[:, k.GIVEN]
@@ -75,7 +88,12 @@ class Engine:
         most_given = int(s.counts[:, k.GIVEN].max())
         self._queue = np.zeros(len(t.group) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32)
         self._keys = np.zeros(len(t.outer))
+        self._spot = plane_bit(t.address, t.values) if guided else None
         self._live = np.arange(len(instances))
+
+    def __del__(self) -> None:
+        if hasattr(self, "_searches"):
+            _spare.room = self._searches
 
     def advance(self, stopped: Callable[[], bool] = lambda: False) -> Asks | None:
         """Run every search until it is finished or waits for a ranking; the waiting ones, or None when all are done.
@@ -111,7 +129,7 @@ class Engine:
     def _asks(self, rows: NDArray[np.int64]) -> Asks:
         t, s = self._tables, self._searches
         domain = t.address // DOMAIN
-        literals = _bits(s.plane[rows])[:, plane_bit(t.address, t.values)]
+        literals = _bits(s.plane[rows])[:, self._spot]
         free = _bits(s.plane[rows, t.planes :])[:, domain]
         top = s.counts[rows, k.TOP] - 1
         return Asks(
@@ -162,8 +180,7 @@ class Engine:
 
     def choices(self, row: int) -> NDArray[np.uint8]:
         """[solutions kept, domains] the member that each domain takes, from 0 (in a grid: cell by cell, value - 1)."""
-        kept: NDArray[np.uint8] = self._searches.answer[row, : self._searches.counts[row, k.SOLUTIONS]]
-        return kept
+        return self._searches.answer[row, : self._searches.counts[row, k.SOLUTIONS]].copy()
 
     @property
     def counters(self) -> NDArray[np.int64]:
@@ -173,8 +190,6 @@ class Engine:
 
     def outcomes(self) -> list[Outcome | None]:
         """One for each instance, None where the search is not finished. Every solution has been verified."""
-        if not self.instances:
-            return []
         s = self._searches
         found = np.flatnonzero(s.counts[:, k.SOLUTIONS] > 0)
         solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
@@ -196,7 +211,7 @@ class Engine:
         family = type(instances[0])
         chosen = np.sort(self._chosen(rows), axis=1)
         true = chosen if chosen.min(initial=0) >= 0 else [row[row >= 0] for row in chosen]
-        solutions = family.solutions(instances, list(true))
+        solutions: list[Any] = family.solutions(instances, list(true))
         for instance, wrong in zip(instances, family.violations(instances, solutions), strict=True):
             if wrong:
                 raise WrongSolution(f"{instance!r}: {wrong}")

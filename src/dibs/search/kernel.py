@@ -87,21 +87,25 @@ class Rules(NamedTuple):
     wanted: int  # stop at this many solutions
 
 
+def shapes(t: Tables, rows: int, scored: bool, answers: int) -> list[tuple[int, ...]]:
+    """The shapes of the arrays of `Searches`, in their order."""
+    literals, domains = len(t.outer), len(t.base) - 1
+    frame = (rows, domains + 1)
+    return [
+        (rows, len(t.plane)), (rows, len(t.group)), (rows, domains), (rows, literals + domains),
+        (rows, literals + domains), frame, frame, frame, frame, frame, (rows, literals),
+        (rows, literals if scored else 0), (rows, answers, domains), (rows, COUNTERS),
+    ]  # fmt: skip
+
+
 def searches(t: Tables, rows: int, scored: bool, answers: int = 1) -> Searches:
     """Room for `rows` searches and the first `answers` solutions of each; `counts[:, PHASE]` is START."""
-    literals, domains = len(t.outer), len(t.base) - 1
-
-    def room(columns: int, kind: type) -> NDArray[Any]:
-        return np.zeros((rows, columns), kind)
-
-    u4, u8, i8 = np.uint32, np.uint64, np.int64
-    return Searches(
-        room(len(t.plane), u8), room(len(t.group), i8), room(domains, np.uint8),
-        room(literals + domains, u4), room(literals + domains, u8),
-        room(domains + 1, u4), room(domains + 1, u4), room(domains + 1, u4), room(domains + 1, u4),
-        room(domains + 1, i8), room(literals, u4), room(literals if scored else 0, np.float32),
-        np.zeros((rows, answers, domains), np.uint8), room(COUNTERS, i8),
-    )  # fmt: skip
+    u1, u4, u8, i8 = np.uint8, np.uint32, np.uint64, np.int64
+    kinds = (u8, i8, u1, u4, u8, u4, u4, u4, u4, i8, u4, np.float32, u1, i8)
+    # All but the counters are written before they are read.
+    room = Searches(*map(np.empty, shapes(t, rows, scored, answers), kinds))
+    room.counts[:] = 0
+    return room
 
 
 def trailing_zeros(word: int) -> int:

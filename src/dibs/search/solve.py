@@ -19,7 +19,8 @@ from dibs.problem.structure import Instance, Structure
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome
 
-BATCH = 1024  # searches that one engine holds
+BATCH = 128  # searches that one engine holds: few enough to stay in the processor's caches
+GUIDED_BATCH = 1024  # with a guide: enough to ask it about many states at once
 BLOCK = 64  # searches that one call of the kernel advances in a batch
 QUICK, SLOW = 0.25, 1.0  # seconds: a batch that takes less is followed by larger ones, one that takes more by smaller
 PATIENCE = 0.1  # seconds between two looks at `stop`
@@ -140,6 +141,7 @@ def _stream(
 ) -> Iterator[list[Solved[Tag]]]:
     pending: deque[tuple[list[tuple[Tag, Instance]], Future[tuple[list[Outcome | None], float]]]] = deque()
     first, size = 0, 1
+    most = BATCH if guide is None else GUIDED_BATCH
     failure: BaseException | None = None
     more = True
     pool = ThreadPoolExecutor(workers, thread_name_prefix="dibs")
@@ -165,7 +167,7 @@ def _stream(
             if pending and wait([pending[0][1]], PATIENCE).done:
                 # Batches grow while they are quick and shrink while they are slow: answers keep coming.
                 took = pending[0][1].result()[1]
-                size = min(2 * size, BATCH) if took < QUICK else max(size // 2, 1) if took > SLOW else size
+                size = min(2 * size, most) if took < QUICK else max(size // 2, 1) if took > SLOW else size
                 yield finished()
         if failure:
             raise failure

@@ -78,6 +78,33 @@ def _grid(values: list[int], n: int, box: tuple[int, int] | None) -> Iterator[li
     yield from ([cell * n + value] for cell, value in enumerate(values) if value)
 
 
+class Judge:
+    """One incremental solver for many puzzles of one size, given as lists of values."""
+
+    def __init__(self, rows: int = 3, wide: int = 3) -> None:
+        self.n = rows * wide
+        blank = _grid([0] * self.n**2, self.n, (rows, wide))
+        self.solver = Solver(name="minisat22", bootstrap_with=list(blank))
+        self.switch = self.n**3
+
+    def _given(self, values: list[int]) -> list[int]:
+        return [cell * self.n + value for cell, value in enumerate(values) if value]
+
+    def unique(self, values: list[int]) -> bool:
+        if not self.solver.solve(assumptions=self._given(values)):
+            return False
+        model = [z for z in self.solver.get_model()[: self.n**3] if z > 0]
+        # "Not this solution", under a switch of its own so that later puzzles do not see it.
+        self.switch += 1
+        self.solver.add_clause([-self.switch, *(-z for z in model)])
+        return not self.solver.solve(assumptions=[*self._given(values), self.switch])
+
+    def minimal(self, values: list[int]) -> bool:
+        """Whether no given can be left out of a puzzle with one solution: each, if denied, leaves another."""
+        given = self._given(values)
+        return all(self.solver.solve(assumptions=[z if z != out else -z for z in given]) for out in given)
+
+
 class PlainSearch:
     """The definitions of node, backtrack, level, tie and order on sets of digits, recursive and slow.
 
