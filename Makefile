@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check bench-core bench-file clean
+.PHONY: run test check agreement bench-core bench-file clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -15,6 +15,10 @@ check: $(VENV)/.test-installed
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+# The 10,000 random problems of the tests under all options and guides together (about 15 minutes).
+agreement: $(VENV)/.test-installed
+	$(BIN)/python -m pytest tests/search/test_answers.py --all-options
 
 # Ratios of the compiled core against yardsticks, all in one run. PUZZLES=file takes another list of 9x9 puzzles.
 bench-core: $(VENV)/.test-installed

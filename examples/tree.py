@@ -41,7 +41,8 @@ def record(puzzle: Any, informed: bool) -> list[tuple[int, bool]]:
 
 def draw(nodes: list[tuple[int, bool]], left: float, title: str) -> list[str]:
     """SVG elements of one tree: depth downwards, subtrees side by side."""
-    parent, last = [-1] * len(nodes), {}
+    parent = [-1] * len(nodes)
+    last: dict[int, int] = {}
     for i, (depth, _) in enumerate(nodes):
         parent[i] = last.get(depth - 1, -1)
         last[depth] = i
@@ -68,7 +69,8 @@ def draw(nodes: list[tuple[int, bool]], left: float, title: str) -> list[str]:
     return parts
 
 
-STYLE = """text{font-family:system-ui,sans-serif;fill:#24292f}.title{font-size:15px;font-weight:600}.note{font-size:12px}
+STYLE = """text{font-family:system-ui,sans-serif;fill:#24292f}
+.title{font-size:15px;font-weight:600}.note{font-size:12px}
 .fail{stroke:#c0392b;fill:#c0392b;stroke-width:.9;opacity:.75}.path{stroke:#1b4f8a;fill:#1b4f8a;stroke-width:2.4}"""
 
 if __name__ == "__main__":

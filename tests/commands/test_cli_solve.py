@@ -232,7 +232,7 @@ def test_unknown_command(run: Run) -> None:
 def test_help_teaches(run: Run) -> None:
     top = run("--help")
     assert top.code == 0
-    assert top.out.count("\n  dibs ") == 3
+    assert top.out.count("\n  dibs ") == 4
     assert run().out == top.out
     text = " ".join(run("solve", "--help").out.replace("│", " ").split())
     for field in dibs.Options.__dataclass_fields__.values():

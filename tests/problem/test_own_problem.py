@@ -51,8 +51,8 @@ def test_violation_is_what_the_groups_say(
 def test_names() -> None:
     problem = Problem(["a", "b", ("c", 3)], exactly_one=[["b", "a"]], at_most_one=[["b", ("c", 3)]], given=["b"])
     assert problem.given.tolist() == [1]
-    assert problem.structure.literals == 4  # ("c", 3) has a complement
-    assert problem.decode(np.array([1, 3])) == ["b"]
+    assert dibs.count_solutions(problem) == 1  # ("c", 3) is in no exactly-one group: it is decided by itself
+    assert problem.decode(np.array([1])) == ["b"]
     assert problem.decode(np.array([0, 2])) == ["a", ("c", 3)]
     assert problem.violation(["b"]) is None
     assert problem.violation(["a"]) == "'b' is given, but not true"
@@ -67,12 +67,12 @@ def test_implied_groups_are_checked_too() -> None:
     problem = Problem(2, implied=[[0, 1]])
     assert problem.violation([0]) is None
     assert problem.violation([]) == "implied[0] has 0 true literals"
-    assert problem.structure.need.tolist() == [Need.REQUIRED, Need.REQUIRED, Need.IMPLIED]
+    assert problem.structure.need.tolist() == [Need.IMPLIED]
 
 
 def test_empty_groups_are_allowed() -> None:
     problem = Problem(1, exactly_one=[[]], at_least_one=[[]])
-    assert problem.structure.groups == 3
+    assert dibs.solve(problem).status == "UNSAT"
     assert problem.violation([0]) == "exactly_one[0] has 0 true literals"
 
 

@@ -20,10 +20,11 @@ ORDERS = ("ascending", "lcv", "mcv", "random", "oracle")
 
 PROBLEMS = 10_000  # in all tests of this file together
 SHARE = PROBLEMS // 10
+Judged = tuple[list[Instance], list[int]]  # problems, and how many solutions each has
 
 
 @pytest.fixture(scope="module", params=range(10))
-def judged(request: pytest.FixtureRequest) -> tuple[list[Instance], list[int]]:
+def judged(request: pytest.FixtureRequest) -> Judged:
     problems = mixture(seed=request.param, count=SHARE)
     counts = [solutions(problem, MOST) for problem in problems]
     assert {0, 1, 2, MOST} <= set(counts), "the mixture has lost its variety"
@@ -40,26 +41,34 @@ def check(problems: list[Instance], counts: list[int], **options: Any) -> None:
             assert problem.violation(outcome.solution) is None
 
 
-def test_every_level_tie_and_order(judged: tuple[list[Instance], list[int]]) -> None:
-    """Every problem at every level; every tenth with every tie and order, the others with two of them in turn."""
+def in_turn(judged: Judged, turns: int, every: bool) -> list[Judged]:
+    """For each of `turns` sets of options, the problems it is tried on.
+
+    All of them with `--all-options`; otherwise every tenth problem meets all options, and the rest two of them in turn.
+    """
     problems, counts = judged
-    turns = list(product(TIES, ORDERS))
-    for level in LEVELS:
-        for turn, (tie, order) in enumerate(turns):
-            some = [i for i in range(SHARE) if i % 10 == 0 or turn in (i % len(turns), (i // 7) % len(turns))]
-            check([problems[i] for i in some], [counts[i] for i in some], level=level, tie=tie, order=order)
+    parts = []
+    for turn in range(turns):
+        some = [i for i in range(SHARE) if every or i % 10 == 0 or turn in (i % turns, (i // 7) % turns)]
+        parts.append(([problems[i] for i in some], [counts[i] for i in some]))
+    return parts
 
 
-def test_every_bad_guide(judged: tuple[list[Instance], list[int]]) -> None:
-    problems, counts = judged
-    turns = list(product(BAD, ("always", "binary", "ternary"), (False, True)))
-    for turn, (name, trigger, static) in enumerate(turns):
-        some = slice(turn, None, len(turns))
-        for level in LEVELS:
-            check(problems[some], counts[some], guide=Scored(BAD[name], static), trigger=trigger, level=level)
+def test_every_level_tie_and_order(judged: Judged, pytestconfig: pytest.Config) -> None:
+    options = list(product(TIES, ORDERS))
+    parts = in_turn(judged, len(options), pytestconfig.getoption("--all-options"))
+    for level, (part, (tie, order)) in product(LEVELS, zip(parts, options, strict=True)):
+        check(*part, level=level, tie=tie, order=order)
 
 
-def test_limits_are_never_called_unsat(judged: tuple[list[Instance], list[int]]) -> None:
+def test_every_bad_guide(judged: Judged, pytestconfig: pytest.Config) -> None:
+    options = list(product(BAD, ("always", "binary", "ternary"), (False, True)))
+    parts = in_turn(judged, len(options), pytestconfig.getoption("--all-options"))
+    for level, (part, (name, trigger, static)) in product(LEVELS, zip(parts, options, strict=True)):
+        check(*part, guide=Scored(BAD[name], static), trigger=trigger, level=level)
+
+
+def test_limits_are_never_called_unsat(judged: Judged) -> None:
     problems, counts = judged
     for outcome, count in zip(dibs.solve_many(problems, level="eliminate", nodes=2), counts, strict=True):
         assert outcome.nodes <= 2

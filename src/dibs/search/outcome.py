@@ -14,7 +14,10 @@ class Status(StrEnum):
 
 
 class WrongSolution(AssertionError):
-    """The independent checker refused a solution: a defect of dibs, never of the input. Please report it."""
+    """The independent checker refused a solution.
+
+    A defect of dibs (please report it), unless a `Problem` has `implied` groups that do not follow from its others.
+    """
 
 
 @dataclass(frozen=True, slots=True)
