@@ -9,6 +9,7 @@ import pickle
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -247,3 +248,20 @@ def test_input_error_text_and_pickle() -> None:
     assert str(InputError("is odd")) == "is odd"
     again = pickle.loads(pickle.dumps(error))
     assert (again.message, again.file, again.line, again.column) == ("is odd", "f", 2, 3)
+
+
+def test_what_came_before_the_damage_is_read(tmp_path: Path) -> None:
+    puzzle = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
+    rng = np.random.default_rng(1)
+    lines = [
+        puzzle.translate(str.maketrans("123456789", "".join(map(str, rng.permutation(9) + 1)))) for _ in range(2000)
+    ]
+    packed = gzip.compress("\n".join(lines).encode())
+    path = tmp_path / "broken.gz"
+    path.write_bytes(packed[: len(packed) * 2 // 3])
+    found: list[str] = []
+    items = read_instances(str(path))
+    with pytest.raises(InputError, match="is damaged"):
+        found.extend(item.line() for _, item in items if not isinstance(item, InputError))
+    assert 1000 < len(found) < 2000
+    assert found == lines[: len(found)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
+
+from dibs.search.solve import cores
 
 T = TypeVar("T")
 
@@ -15,7 +16,7 @@ def in_order(make: Callable[[Sequence[int]], list[T]], count: int, batch: int, w
     """`make` of the numbers 0..count-1, in batches that grow to `batch`, on `workers` threads (default: all cores)."""
     if workers is not None and workers < 1:
         raise ValueError(f"workers = {workers}: it must be 1 or more")
-    return _in_order(make, count, batch, workers or len(os.sched_getaffinity(0)))
+    return _in_order(make, count, batch, workers or cores())
 
 
 def _in_order(make: Callable[[Sequence[int]], list[T]], count: int, batch: int, workers: int) -> Iterator[T]:

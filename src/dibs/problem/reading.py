@@ -107,9 +107,21 @@ def _read_text(lines: Iterable[str], file: str, grid: type[Grid], box: Box | Non
 
 
 def _batches(records: Iterator[T]) -> Iterator[list[T]]:
-    """Small batches first, so that the first answers do not wait; then large ones, which are faster."""
+    """Small batches first, so that the first answers do not wait; then large ones, which are faster.
+
+    Where the file breaks off (a damaged archive), what came before is handed over first.
+    """
     size = 1
-    while batch := list(islice(records, size)):
+    while True:
+        batch: list[T] = []
+        try:
+            batch.extend(islice(records, size))
+        except InputError:
+            if batch:
+                yield batch
+            raise
+        if not batch:
+            return
         yield batch
         size = min(2 * size, LARGEST_BATCH)
 

@@ -65,7 +65,7 @@ def solve_batches(
     chosen = _guide(guide, settings)
     if workers is not None and workers < 1:
         raise ValueError(f"workers = {workers}: it must be 1 or more")
-    return _stream(iter(problems), settings, chosen, workers or _cores(), stop or Event())
+    return _stream(iter(problems), settings, chosen, workers or cores(), stop or Event())
 
 
 def count_solutions(problem: Instance, *, limit: int = 1000, **options: Any) -> int:
@@ -205,7 +205,7 @@ def _in_order(batches: Iterator[list[Solved[int]]]) -> Iterator[Outcome]:
                 yield outcome
 
 
-def _cores() -> int:
+def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
