@@ -375,7 +375,7 @@ def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, leng
             was_open, length = choose(t, s, queue[_at(head)], alone, length)
             head += 1
             consistent = True
-            if t.watching:
+            if len(t.watching) > 0:
                 consistent, tail = digest(t, s, mark, length, queue, tail)
             if not (was_open and consistent):
                 return False, length
@@ -395,7 +395,7 @@ def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, leng
 @_part
 def undo(t: Tables, s: Searches, length: Int, mark: Int) -> None:
     """Take back everything on the trail above `mark`."""
-    if t.watching:
+    if len(t.watching) > 0:
         for i in range(mark, length):
             bits = s.lost[_at(i)]
             while bits:

@@ -47,7 +47,8 @@ class Tables(NamedTuple):
     values: int  # the most literals of a domain
     planes: int  # P = R * values
     forcing: bool  # a domain with one value left takes it
-    watching: bool  # there are watched groups
+    watching: tuple[int, ...]  # (1,) if there are watched groups, else (): its length is known when the kernel is
+    # compiled, so that each of the two ways is compiled without the other's code
     sweeping: bool  # there are none, and what is forced is found by passes over all domains
     hopeless: bool  # some group is empty from the start
     base: NDArray[np.uint32]  # [D+1] the first literal of each domain (literals are numbered domain by domain)
@@ -119,7 +120,7 @@ def _build(s: Structure, level: Level) -> Tables:
         values=values,
         planes=rows * values,
         forcing=forcing,
-        watching=bool(watched.any()),
+        watching=(1,) if watched.any() else (),
         sweeping=forcing and not watched.any(),
         hopeless=bool((watched & (sizes == 0)).any()),
         base=base.astype(np.uint32),
