@@ -33,11 +33,13 @@ _spare = threading.local()
 
 
 def _room(t: Tables, rows: int, scored: bool, answers: int) -> k.Searches:
+    """Arrays for `rows` searches with all counters 0, perhaps the first rows of the last engine's."""
     spare: k.Searches | None = getattr(_spare, "room", None)
     _spare.room = None
-    if spare is None or [a.shape for a in spare] != k.shapes(t, rows, scored, answers):
-        return k.searches(t, rows, scored, answers)
-    spare.counts[:] = 0
+    wanted = k.shapes(t, rows, scored, answers)
+    if spare is None or len(spare.counts) < rows or [a.shape[1:] for a in spare] != [shape[1:] for shape in wanted]:
+        spare = k.searches(t, rows, scored, answers)
+    spare.counts[:rows] = 0
     return spare
 
 
@@ -71,7 +73,8 @@ class Engine:
         self.seconds = np.zeros(len(instances))
         self.structure = instances[0].structure
         self._tables = t = tables(self.structure, options.level)
-        self._searches = s = _room(t, len(instances), guided, answers)
+        self._room = _room(t, len(instances), guided, answers)
+        self._searches = s = k.Searches._make(array[: len(instances)] for array in self._room)
         row, literal = type(instances[0]).givens(instances)
         s.counts[:, k.GIVEN] = np.bincount(row, minlength=len(instances))
         start = np.cumsum(s.counts[:, k.GIVEN]) - s.counts[:, k.GIVEN]
@@ -92,8 +95,8 @@ class Engine:
         self._live = np.arange(len(instances))
 
     def __del__(self) -> None:
-        if hasattr(self, "_searches"):
-            _spare.room = self._searches
+        if hasattr(self, "_room"):
+            _spare.room = self._room
 
     def advance(self, stopped: Callable[[], bool] = lambda: False) -> Asks | None:
         """Run every search until it is finished or waits for a ranking; the waiting ones, or None when all are done.
