@@ -23,7 +23,7 @@ from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution
 from dibs.search.tables import DOMAIN, Tables, plane_bit, tables
 
-SLICE = 500_000  # literals touched before a search lets Python look at the clock and at Ctrl-C: some milliseconds
+SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 
 _STATUS = {k.SAT: Status.SAT, k.UNSAT: Status.UNSAT, k.LIMIT: Status.LIMIT}
 
@@ -47,7 +47,7 @@ class Engine:
     """Searches of instances that share one structure.
 
     `block`: how many searches one call of the kernel advances. 1 times each search by itself; more saves call
-    overhead, and the time of a block is shared out by the literals its searches touched.
+    overhead, and the time of a block is shared out by the work its searches did.
     `answers`: how many solutions of each search are kept.
     `places`: where each instance stands in the user's list; with the seed it drives `random` choices.
     """

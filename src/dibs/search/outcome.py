@@ -30,5 +30,5 @@ class Outcome:
     backtracks: int  # tried values that failed, at once or after their subtree
     asks: int  # rankings asked of the guide; a guide with `static = True` is asked once
     depth: int  # the most decisions that ever stood at once
-    seconds: float  # wall-clock of this search; searches that run in a block share its time by literals touched
+    seconds: float  # wall-clock of this search; searches that run in a block share its time by the work they did
     solutions: int  # solutions found; exact unless it equals the wanted `count` or the status is LIMIT

@@ -31,6 +31,7 @@ from dibs.problem.structure import Level, Need, Structure
 
 # A watched group's state is one number: (open members, plus CHOSEN for each true one) << SHIFT | sum of open addresses.
 # One subtraction kills a literal; with one member open the low bits *are* that literal; a satisfied group is far away.
+# (The compiled kernel has these numbers in it, and Numba's cache does not notice if they change here: touch kernel.py.)
 SHIFT = 36
 ONE = 1 << SHIFT
 CHOSEN = 1 << (SHIFT + 13)
