@@ -56,14 +56,17 @@ def search(puzzles: Sequence[Instance], level: str) -> NDArray[np.int64]:
 def naked(puzzles: Sequence[dibs.Sudoku]) -> None:
     counts = search(puzzles, "naked")
     nodes = int(counts[:, 1].sum())
-    plain = [yardstick.solve(p.values) for p in puzzles]
-    assert [(int(c[1]), int(c[2])) for c in counts] == plain, "the yardstick must walk the same tree"
-    ours, theirs = best(
+    walked = [(int(c[1]), int(c[2])) for c in counts]
+    for plain in (yardstick.solve_table, yardstick.solve_masks):
+        assert [plain(p.values) for p in puzzles] == walked, "a yardstick must walk the same tree"
+    ours, table, masks = best(
         lambda: lambda: search(puzzles, "naked"),
-        lambda: lambda: [yardstick.solve(p.values) for p in puzzles],
+        lambda: lambda: [yardstick.solve_table(p.values) for p in puzzles],
+        lambda: lambda: [yardstick.solve_masks(p.values) for p in puzzles],
     )
-    print(f"level naked, {nodes:,} nodes: dibs {1e9 * ours / nodes:.0f} ns a node, ", end="")
-    print(f"copy-the-state yardstick {1e9 * theirs / nodes:.0f} ns: {theirs / ours:.2f}x less time")
+    each = 1e9 / nodes
+    print(f"level naked, {nodes:,} nodes, ns a node: dibs {ours * each:.0f}; copy-the-state searches: ", end="")
+    print(f"plain table {table * each:.0f} ({table / ours:.2f}x), bit masks {masks * each:.0f} ({masks / ours:.2f}x)")
 
 
 def hidden(puzzles: Sequence[dibs.Sudoku]) -> None:
