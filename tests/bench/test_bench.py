@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from dibs.bench.experiment import BUNDLED, Experiment, Row, load, shipped
 from dibs.bench.runner import Record, run
 from dibs.bench.summary import summarise
 from dibs.cli import main
-from dibs.problem import InputError
+from dibs.problem import InputError, Instance
 from dibs.report import table
 from dibs.search import Options, Outcome, Status
 
@@ -64,10 +66,8 @@ def test_unknown_experiment_names_the_known_ones() -> None:
 def test_every_row_meets_every_instance() -> None:
     plan = Experiment("t", "sample17", (Row("a", Options(level="naked")), Row("b", Options(nodes=0))))
     puzzles = load("hard300", 5)
-    seen: list[tuple[int, int]] = []
-    records = run(plan, puzzles, lambda done, total: seen.append((done, total)))
+    records = list(run(plan, puzzles))
     assert [(r.row, r.instance) for r in records] == [(row, i) for i in range(5) for row in "ab"]
-    assert seen == [(i, 10) for i in range(1, 11)]
     a, b = summarise(records)
     assert (a.limits, b.limits) == (0, 5)
     assert a.nodes.mean > b.nodes.mean == 0
@@ -104,3 +104,17 @@ def test_bench_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_bundled_lists_load() -> None:
     assert [len(load(name)) for name in BUNDLED] == [130, 300]
+
+
+def test_interrupted_bench_shows_what_was_finished(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(plan: Experiment, instances: list[Instance]) -> Iterator[Record]:
+        yield from islice(run(plan, instances), 2 * len(plan.rows) + 3)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dibs.bench.runner.run", broken)
+    assert main(["bench", "--sample", "5"]) == 130
+    captured = capsys.readouterr()
+    assert "the table is about the first 2 of 5 puzzles" in captured.err
+    assert "hidden singles" in captured.out

@@ -57,6 +57,11 @@ def test_counting() -> None:
         dibs.count_solutions(Sudoku.parse(PUZZLE), nodes=5)
 
 
+def test_a_text_is_not_an_instance() -> None:
+    with pytest.raises(TypeError, match=r"parse a text with dibs\.Sudoku\.parse"):
+        dibs.solve(PUZZLE)  # type: ignore[arg-type]
+
+
 def test_counting_keeps_backtracks_apart_from_solutions() -> None:
     """Every value of a blank 2x2 Latin square leads to a solution: nothing ever fails."""
     outcome = dibs.solve(Latin.parse("...."), count=10)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from dibs.bench.experiment import Experiment
@@ -19,14 +19,8 @@ class Record:
     outcome: Outcome
 
 
-def run(
-    experiment: Experiment, instances: Sequence[Instance], progress: Callable[[int, int], None] = lambda done, all: None
-) -> list[Record]:
+def run(experiment: Experiment, instances: Sequence[Instance]) -> Iterator[Record]:
     """All rows take turns on each instance: whatever else the machine does meanwhile hits them alike."""
-    records: list[Record] = []
-    total = len(instances) * len(experiment.rows)
     for number, instance in enumerate(instances):
         for row in experiment.rows:
-            records.append(Record(row.name, number, solve(instance, **asdict(row.options))))
-            progress(len(records), total)
-    return records
+            yield Record(row.name, number, solve(instance, **asdict(row.options)))

@@ -35,7 +35,7 @@ def bench(
     from rich.console import Console
 
     from dibs.bench.experiment import Experiment, load
-    from dibs.bench.runner import run
+    from dibs.bench.runner import Record, run
     from dibs.bench.summary import summarise
     from dibs.report import table
 
@@ -44,23 +44,30 @@ def bench(
     plan = Experiment.read(experiment)
     instances = load(puzzles or plan.puzzles, sample)
     title = f"{plan.title}: {len(instances)} of {puzzles or plan.puzzles}"
-    state = (0, 1)
+    total = len(plan.rows) * len(instances)
+    records: list[Record] = []
 
     def meter(seconds: float) -> Meter | None:
         if not kernel_ready():
             return Meter(COMPILING) if seconds > 1 else None
-        return pace(state[0], "searches", seconds, state[0] / state[1])
+        return pace(len(records), "searches", seconds, len(records) / total)
 
-    def note(done: int, total: int) -> None:
-        nonlocal state
-        state = (done, total)
-
-    with Terminal(meter):
-        records = run(plan, instances, note)
+    interrupted = False
+    with Terminal(meter) as terminal:
+        try:
+            for record in run(plan, instances):
+                records.append(record)
+        except KeyboardInterrupt:
+            interrupted = True
+        terminal.close()
+        if interrupted:
+            whole = len(records) // len(plan.rows)
+            del records[whole * len(plan.rows) :]  # so that every row is about the same puzzles
+            terminal.say(f"interrupted: the table is about the first {whole} of {len(instances)} puzzles")
     summaries = summarise(records)
     if markdown:
         print(table.markdown(title, summaries))
     else:
         console = Console() if sys.stdout.isatty() else Console(width=table.WIDE)
         console.print(table.terminal(title, summaries, console.width))
-    return 0
+    return 130 if interrupted else 0

@@ -68,7 +68,7 @@ def solve_batches(
     return _stream(iter(problems), settings, chosen, workers or cores(), stop or Event())
 
 
-def count_solutions(problem: Instance, *, limit: int = 1000, **options: Any) -> int:
+def count_solutions(problem: Instance, limit: int = 1000, **options: Any) -> int:
     """How many solutions there are, up to `limit`."""
     if options.keys() & {"nodes", "seconds", "count"}:
         raise ValueError("count_solutions takes no nodes, seconds or count: a cut count would be a wrong count")
@@ -119,6 +119,10 @@ def _run(
         Engine([Problem(1, exactly_one=[[0]])], Options()).run()
     shapes: dict[Structure, list[int]] = {}
     for i, problem in enumerate(problems):
+        if not isinstance(problem, Instance):
+            raise TypeError(
+                f"{problem!r} is not an instance to solve: parse a text with dibs.Sudoku.parse, for example"
+            )
         shapes.setdefault(problem.structure, []).append(i)
     outcomes: list[Outcome | None] = [None] * len(problems)
     for places in shapes.values():
