@@ -21,8 +21,9 @@ import dibs
 import yardstick
 from dibs.bench.experiment import load
 from dibs.problem import Instance
-from dibs.search import kernel as k
+from dibs.search import state
 from dibs.search.engine import Engine
+from dibs.search.kernel import advance
 from dibs.search.solve import BATCH, BLOCK
 
 ROUNDS = 7
@@ -147,13 +148,13 @@ def touches(engine: Engine) -> int:
     total = 0
     live = again._live
     while len(live):
-        mark = again._searches.counts[live, k.TRAIL].copy()
-        k.advance(again._tables, again._searches, live, again._rules, 1, again._queue, again._keys)
+        mark = again._searches.counts[live, state.TRAIL].copy()
+        advance(again._tables, again._searches, live, again._rules, 1, again._queue, again._keys)
         for row, before in zip(live, mark, strict=True):
-            after = int(again._searches.counts[row, k.TRAIL])
+            after = int(again._searches.counts[row, state.TRAIL])
             lost = again._searches.lost[row, min(int(before), after) : after]
             total += int(np.bitwise_count(lost).sum())
-        live = live[again._searches.counts[live, k.PHASE] < k.SAT]
+        live = live[again._searches.counts[live, state.PHASE] < state.SAT]
     return total
 
 

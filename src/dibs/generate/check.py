@@ -33,7 +33,7 @@ def uniqueness(of: Shape, values: NDArray[np.uint8], nodes: int | None = None) -
         return np.zeros(0, np.int64)
     engine = engine_of(of, values, count=2, nodes=nodes)
     engine.run()
-    from dibs.search.kernel import LIMIT
+    from dibs.search.state import LIMIT
 
     phase, _, _, solutions = engine.counters.T
     return np.where((phase == LIMIT) & (solutions < 2), -1, solutions == 1)

@@ -18,27 +18,28 @@ from numpy.typing import NDArray
 
 from dibs.guide.asks import Asks, Guide
 from dibs.problem.structure import Instance
-from dibs.search import kernel as k
+from dibs.search import state
+from dibs.search.kernel import advance
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution
 from dibs.search.tables import DOMAIN, Tables, plane_bit, tables
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 
-_STATUS = {k.SAT: Status.SAT, k.UNSAT: Status.UNSAT, k.LIMIT: Status.LIMIT}
+_STATUS = {state.SAT: Status.SAT, state.UNSAT: Status.UNSAT, state.LIMIT: Status.LIMIT}
 
 
 # The arrays of the last engine of each thread, for the next one: fresh memory would cost more than an easy search.
 _spare = threading.local()
 
 
-def _room(t: Tables, rows: int, scored: bool, answers: int) -> k.Searches:
+def _room(t: Tables, rows: int, scored: bool, answers: int) -> state.Searches:
     """Arrays for `rows` searches with all counters 0, perhaps the first rows of the last engine's."""
-    spare: k.Searches | None = getattr(_spare, "room", None)
+    spare: state.Searches | None = getattr(_spare, "room", None)
     _spare.room = None
-    wanted = k.shapes(t, rows, scored, answers)
+    wanted = state.shapes(t, rows, scored, answers)
     if spare is None or len(spare.counts) < rows or [a.shape[1:] for a in spare] != [shape[1:] for shape in wanted]:
-        spare = k.searches(t, rows, scored, answers)
+        spare = state.searches(t, rows, scored, answers)
     spare.counts[:rows] = 0
     return spare
 
@@ -74,21 +75,23 @@ class Engine:
         self.structure = instances[0].structure
         self._tables = t = tables(self.structure, options.level)
         self._room = _room(t, len(instances), guided, answers)
-        self._searches = s = k.Searches._make(array[: len(instances)] for array in self._room)
+        self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room)
         row, literal = type(instances[0]).givens(instances)
-        s.counts[:, k.GIVEN] = np.bincount(row, minlength=len(instances))
-        start = np.cumsum(s.counts[:, k.GIVEN]) - s.counts[:, k.GIVEN]
+        s.counts[:, state.GIVEN] = np.bincount(row, minlength=len(instances))
+        start = np.cumsum(s.counts[:, state.GIVEN]) - s.counts[:, state.GIVEN]
         s.order[row, np.arange(len(row)) - start[row]] = t.address[literal]
-        s.counts[:, k.SEED] = options.seed * 1_000_003 + np.array(range(len(instances)) if places is None else places)
-        self._rules = k.Rules(
-            tie=k.TIES[options.tie],
-            order=k.ORDERS[options.order if options.order != "oracle" else "ascending"],
-            trigger=k.TRIGGERS[options.trigger] if guided else k.TRIGGERS["never"],
+        s.counts[:, state.SEED] = options.seed * 1_000_003 + np.array(
+            range(len(instances)) if places is None else places
+        )
+        self._rules = state.Rules(
+            tie=state.TIES[options.tie],
+            order=state.ORDERS[options.order if options.order != "oracle" else "ascending"],
+            trigger=state.TRIGGERS[options.trigger] if guided else state.TRIGGERS["never"],
             keep=int(static),
             nodes=2**62 if options.nodes is None else options.nodes,
             wanted=options.count,
         )
-        most_given = int(s.counts[:, k.GIVEN].max())
+        most_given = int(s.counts[:, state.GIVEN].max())
         self._queue = np.zeros(len(t.group) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32)
         self._keys = np.zeros(len(t.outer))
         self._spot = plane_bit(t.address, t.values) if guided else None
@@ -103,30 +106,30 @@ class Engine:
 
         Once `stopped()` is true it returns None early; unfinished searches can be taken up again.
         """
-        running = self._live[self._phase(self._live) != k.WAIT]
+        running = self._live[self._phase(self._live) != state.WAIT]
         while len(running):
             for i in range(0, len(running), self.block):
                 if stopped():
                     return None
                 self._advance(running[i : i + self.block])
-            self._live = self._live[self._phase(self._live) < k.SAT]
-            running = self._live[self._phase(self._live) != k.WAIT]
+            self._live = self._live[self._phase(self._live) < state.SAT]
+            running = self._live[self._phase(self._live) != state.WAIT]
         return self._asks(self._live) if len(self._live) else None
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
         counts = self._searches.counts
-        before = counts[rows, k.WORK]
+        before = counts[rows, state.WORK]
         begin = perf_counter()
-        k.advance(self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys)
+        advance(self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys)
         took = perf_counter() - begin
-        share = counts[rows, k.WORK] - before + 1.0
+        share = counts[rows, state.WORK] - before + 1.0
         self.seconds[rows] += took * share / share.sum()
         if self.options.seconds is not None:
-            late = rows[(self.seconds[rows] >= self.options.seconds) & (counts[rows, k.PHASE] < k.SAT)]
-            counts[late, k.PHASE] = k.LIMIT
+            late = rows[(self.seconds[rows] >= self.options.seconds) & (counts[rows, state.PHASE] < state.SAT)]
+            counts[late, state.PHASE] = state.LIMIT
 
     def _phase(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        phase: NDArray[np.int64] = self._searches.counts[rows, k.PHASE]
+        phase: NDArray[np.int64] = self._searches.counts[rows, state.PHASE]
         return phase
 
     def _asks(self, rows: NDArray[np.int64]) -> Asks:
@@ -134,7 +137,7 @@ class Engine:
         domain = t.address // DOMAIN
         literals = _bits(s.plane[rows])[:, self._spot]
         free = _bits(s.plane[rows, t.planes :])[:, domain]
-        top = s.counts[rows, k.TOP] - 1
+        top = s.counts[rows, state.TOP] - 1
         return Asks(
             structure=self.structure,
             instances=[self.instances[r] for r in rows],
@@ -154,13 +157,13 @@ class Engine:
                 f"the guide returned {scores.dtype} of shape {scores.shape}; "
                 f"asked were real numbers of shape {wanted}: a score for each literal of each state"
             )
-        if (self._phase(asks.rows) != k.WAIT).any():
+        if (self._phase(asks.rows) != state.WAIT).any():
             raise ValueError("these asks were answered already")
         inner = np.where(self._tables.outer >= 0, self._tables.outer, 0)
         with np.errstate(over="ignore"):
             self._searches.score[asks.rows] = np.where(self._tables.outer >= 0, scores[:, inner], 0)
-        self._searches.counts[asks.rows, k.RANKED] = 1
-        self._searches.counts[asks.rows, k.PHASE] = k.ARRANGE
+        self._searches.counts[asks.rows, state.RANKED] = 1
+        self._searches.counts[asks.rows, state.PHASE] = state.ARRANGE
 
     def run(self, guide: Guide | None = None, stopped: Callable[[], bool] = lambda: False) -> None:
         """Advance and answer until every search is finished, or `stopped()`."""
@@ -172,7 +175,7 @@ class Engine:
     def true(self) -> NDArray[np.bool_]:
         """[instances, literals] the true literals of each first solution; all False where there is none."""
         true = np.zeros((len(self.instances), self.structure.literals + 1), bool)
-        found = np.flatnonzero(self._searches.counts[:, k.SOLUTIONS] > 0)
+        found = np.flatnonzero(self._searches.counts[:, state.SOLUTIONS] > 0)
         true[found[:, None], self._chosen(found)] = True  # complements, numbered -1, go to the extra column
         return true[:, :-1]
 
@@ -183,26 +186,28 @@ class Engine:
 
     def choices(self, row: int) -> NDArray[np.uint8]:
         """[solutions kept, domains] the member that each domain takes, from 0 (in a grid: cell by cell, value - 1)."""
-        return self._searches.answer[row, : self._searches.counts[row, k.SOLUTIONS]].copy()
+        return self._searches.answer[row, : self._searches.counts[row, state.SOLUTIONS]].copy()
 
     @property
     def counters(self) -> NDArray[np.int64]:
         """[instances, 4] status (kernel phase), nodes, backtracks and solutions, without decoding anything."""
-        wanted: NDArray[np.int64] = self._searches.counts[:, [k.PHASE, k.NODES, k.BACKTRACKS, k.SOLUTIONS]]
+        wanted: NDArray[np.int64] = self._searches.counts[
+            :, [state.PHASE, state.NODES, state.BACKTRACKS, state.SOLUTIONS]
+        ]
         return wanted
 
     def outcomes(self) -> list[Outcome | None]:
         """One for each instance, None where the search is not finished. Every solution has been verified."""
         s = self._searches
-        found = np.flatnonzero(s.counts[:, k.SOLUTIONS] > 0)
+        found = np.flatnonzero(s.counts[:, state.SOLUTIONS] > 0)
         solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
         rows = zip(s.counts.tolist(), self.seconds.tolist(), strict=True)
         return [
             Outcome(
-                _STATUS[c[k.PHASE]], solutions.get(i), c[k.NODES], c[k.BACKTRACKS], c[k.ASKS], c[k.DEPTH], sec,
-                c[k.SOLUTIONS],
+                _STATUS[c[state.PHASE]], solutions.get(i), c[state.NODES], c[state.BACKTRACKS], c[state.ASKS], c[state.DEPTH], sec,
+                c[state.SOLUTIONS],
             )
-            if c[k.PHASE] in _STATUS else None
+            if c[state.PHASE] in _STATUS else None
             for i, (c, sec) in enumerate(rows)
         ]  # fmt: skip
 
