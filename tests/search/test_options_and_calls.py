@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,12 @@ def test_counting() -> None:
     assert not dibs.is_unique(Sudoku.parse("." * 81))
     with pytest.raises(ValueError, match="wrong count"):
         dibs.count_solutions(Sudoku.parse(PUZZLE), nodes=5)
+
+
+@pytest.mark.parametrize("seed", [0, 2**40, 2**70])
+def test_any_seed_will_do(seed: int) -> None:
+    first, again = (dibs.solve(Sudoku.parse(PUZZLE), tie="random", order="random", seed=seed) for _ in range(2))
+    assert replace(first, seconds=0) == replace(again, seconds=0)
 
 
 def test_a_text_is_not_an_instance() -> None:

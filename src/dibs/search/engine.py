@@ -201,15 +201,18 @@ class Engine:
         s = self._searches
         found = np.flatnonzero(s.counts[:, state.SOLUTIONS] > 0)
         solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
-        rows = zip(s.counts.tolist(), self.seconds.tolist(), strict=True)
+        figures = [state.NODES, state.BACKTRACKS, state.ASKS, state.DEPTH]
+        rows = zip(
+            s.counts[:, state.PHASE].tolist(),
+            s.counts[:, figures].tolist(),
+            self.seconds.tolist(),
+            s.counts[:, state.SOLUTIONS].tolist(),
+            strict=True,
+        )
         return [
-            Outcome(
-                _STATUS[c[state.PHASE]], solutions.get(i), c[state.NODES], c[state.BACKTRACKS], c[state.ASKS], c[state.DEPTH], sec,
-                c[state.SOLUTIONS],
-            )
-            if c[state.PHASE] in _STATUS else None
-            for i, (c, sec) in enumerate(rows)
-        ]  # fmt: skip
+            Outcome(_STATUS[phase], solutions.get(i), *counted, seconds, count) if phase in _STATUS else None
+            for i, (phase, counted, seconds, count) in enumerate(rows)
+        ]
 
     def _decoded(self, rows: NDArray[np.int64]) -> list[Any]:
         """The solutions of these searches, checked by their family's own code."""
