@@ -80,9 +80,8 @@ class Engine:
         s.counts[:, state.GIVEN] = np.bincount(row, minlength=len(instances))
         start = np.cumsum(s.counts[:, state.GIVEN]) - s.counts[:, state.GIVEN]
         s.order[row, np.arange(len(row)) - start[row]] = t.address[literal]
-        s.counts[:, state.SEED] = options.seed * 1_000_003 + np.array(
-            range(len(instances)) if places is None else places
-        )
+        stream = options.seed * 1_000_003 % 2**62  # any seed will do, the counters have 63 bits
+        s.counts[:, state.SEED] = stream + np.array(range(len(instances)) if places is None else places)
         self._rules = state.Rules(
             tie=state.TIES[options.tie],
             order=state.ORDERS[options.order if options.order != "oracle" else "ascending"],
@@ -191,9 +190,8 @@ class Engine:
     @property
     def counters(self) -> NDArray[np.int64]:
         """[instances, 4] status (kernel phase), nodes, backtracks and solutions, without decoding anything."""
-        wanted: NDArray[np.int64] = self._searches.counts[
-            :, [state.PHASE, state.NODES, state.BACKTRACKS, state.SOLUTIONS]
-        ]
+        columns = [state.PHASE, state.NODES, state.BACKTRACKS, state.SOLUTIONS]
+        wanted: NDArray[np.int64] = self._searches.counts[:, columns]
         return wanted
 
     def outcomes(self) -> list[Outcome | None]:
@@ -201,17 +199,14 @@ class Engine:
         s = self._searches
         found = np.flatnonzero(s.counts[:, state.SOLUTIONS] > 0)
         solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
-        figures = [state.NODES, state.BACKTRACKS, state.ASKS, state.DEPTH]
-        rows = zip(
-            s.counts[:, state.PHASE].tolist(),
-            s.counts[:, figures].tolist(),
-            self.seconds.tolist(),
-            s.counts[:, state.SOLUTIONS].tolist(),
-            strict=True,
-        )
+        phases = s.counts[:, state.PHASE].tolist()
+        figures = [state.NODES, state.BACKTRACKS, state.ASKS, state.DEPTH, state.SOLUTIONS]
+        rows = zip(phases, s.counts[:, figures].tolist(), self.seconds.tolist(), strict=True)
         return [
-            Outcome(_STATUS[phase], solutions.get(i), *counted, seconds, count) if phase in _STATUS else None
-            for i, (phase, counted, seconds, count) in enumerate(rows)
+            Outcome(_STATUS[phase], solutions.get(i), nodes, backtracks, asks, depth, seconds, count)
+            if phase in _STATUS
+            else None
+            for i, (phase, (nodes, backtracks, asks, depth, count), seconds) in enumerate(rows)
         ]
 
     def _decoded(self, rows: NDArray[np.int64]) -> list[Any]:
