@@ -64,6 +64,10 @@ def test_any_seed_will_do(seed: int) -> None:
     assert replace(first, seconds=0) == replace(again, seconds=0)
 
 
+def test_limits_beyond_all_bounds() -> None:
+    assert dibs.solve(Sudoku.parse(PUZZLE), nodes=2**80, count=2**80).solutions == 1
+
+
 def test_a_text_is_not_an_instance() -> None:
     with pytest.raises(TypeError, match=r"parse a text with dibs\.Sudoku\.parse"):
         dibs.solve(PUZZLE)  # type: ignore[arg-type]

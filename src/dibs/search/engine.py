@@ -26,6 +26,8 @@ from dibs.search.tables import DOMAIN, Tables, plane_bit, tables
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 
+MOST = 2**62  # no search gets that far: the largest number that the kernel is told
+
 _STATUS = {state.SAT: Status.SAT, state.UNSAT: Status.UNSAT, state.LIMIT: Status.LIMIT}
 
 
@@ -87,8 +89,8 @@ class Engine:
             order=state.ORDERS[options.order if options.order != "oracle" else "ascending"],
             trigger=state.TRIGGERS[options.trigger] if guided else state.TRIGGERS["never"],
             keep=int(static),
-            nodes=2**62 if options.nodes is None else options.nodes,
-            wanted=options.count,
+            nodes=MOST if options.nodes is None else min(options.nodes, MOST),
+            wanted=min(options.count, MOST),
         )
         most_given = int(s.counts[:, state.GIVEN].max())
         self._queue = np.zeros(len(t.group) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32)
