@@ -80,7 +80,7 @@ def is_unique(problem: Instance, **options: Any) -> bool:
     return count_solutions(problem, limit=2, **options) == 1
 
 
-class _Taking(Guide):
+class _OneAtATime(Guide):
     """A guide that worker threads ask one at a time: nobody has to write a thread-safe guide."""
 
     def __init__(self, guide: Guide) -> None:
@@ -93,20 +93,20 @@ class _Taking(Guide):
             return self.guide.rank(asks)
 
 
-def _guide(guide: Guide | None, options: Options) -> _Taking | None:
+def _guide(guide: Guide | None, options: Options) -> _OneAtATime | None:
     if options.order == "oracle":
         if guide is not None:
             raise ValueError("order = 'oracle' is a guide itself: give one or the other")
         guide = Oracle()
     if guide is not None and not callable(getattr(guide, "rank", None)):
         raise TypeError(f"{type(guide).__name__} is not a guide: it has no method rank(asks)")
-    return None if guide is None else _Taking(guide)
+    return None if guide is None else _OneAtATime(guide)
 
 
 def _run(
     problems: Sequence[Instance],
     options: Options,
-    guide: _Taking | None,
+    guide: _OneAtATime | None,
     first: int,
     block: int = BLOCK,
     stop: Event | None = None,
@@ -141,7 +141,7 @@ def _run(
 
 
 def _stream(
-    problems: Iterator[tuple[Tag, Instance]], options: Options, guide: _Taking | None, workers: int, stop: Event
+    problems: Iterator[tuple[Tag, Instance]], options: Options, guide: _OneAtATime | None, workers: int, stop: Event
 ) -> Iterator[list[Solved[Tag]]]:
     pending: deque[tuple[list[tuple[Tag, Instance]], Future[tuple[list[Outcome | None], float]]]] = deque()
     first, size = 0, 1
@@ -192,7 +192,7 @@ def _stream(
 
 
 def _timed(
-    problems: Sequence[Instance], options: Options, guide: _Taking | None, first: int, stop: Event
+    problems: Sequence[Instance], options: Options, guide: _OneAtATime | None, first: int, stop: Event
 ) -> tuple[list[Outcome | None], float]:
     """`_run`, and the seconds it took."""
     begin = monotonic()
