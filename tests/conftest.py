@@ -1,5 +1,9 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
+
+import tiny
 
 # No deadline: the machine may be busy, and a test must not depend on the clock.
 settings.register_profile("dibs", deadline=None, derandomize=True)
@@ -12,3 +16,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="every one of the 10,000 random problems under every level, tie, order and guide (`make agreement`)",
     )
+
+
+@pytest.fixture(scope="session")
+def guides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the untrained guides `relational` and `transformer`; leave them as they are."""
+    folder = tmp_path_factory.mktemp("guides")
+    tiny.relational(folder / "relational")
+    tiny.transformer(folder / "transformer")
+    return folder
+
+
+@pytest.fixture
+def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`auto` runs compiled code, also where ONNX Runtime has a GPU."""
+    monkeypatch.setattr("dibs.guide.runtime._has_gpu", lambda: False)
+
+
+@pytest.fixture
+def shipped(guides: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same in the place of the guides that come with dibs."""
+    found = {name: guides / name for name in ("relational", "transformer")}
+    monkeypatch.setattr("dibs.guide.card.shipped", lambda: found)
+    return guides

@@ -20,7 +20,9 @@ from dibs import InputError, __version__
 from dibs.commands import Refused
 from dibs.commands.bench import bench
 from dibs.commands.generate import app as generate
+from dibs.commands.model import app as model
 from dibs.commands.solve import solve
+from dibs.commands.train import train
 
 HELP = """\
 An exact solver for Sudokus, Latin squares and SAT formulas that shows what
@@ -32,10 +34,11 @@ For example:
   dibs solve puzzles.txt --level naked --order lcv --json
   dibs generate sudoku 100 --givens 24-28 --seed 1 --output puzzles.txt
   dibs bench baselines
+  dibs model eval relational --puzzles sample17
 """
 
 # Heavy imports (numba, torch) belong inside the functions, so that `dibs --help` stays quick.
-COMMANDS: list[Callable[..., int] | App] = [solve, generate, bench]
+COMMANDS: list[Callable[..., int] | App] = [solve, generate, bench, train, model]
 
 # A puzzle whose first cell is blank may begin with a dash: nothing that is spelled so is an option.
 _DASHED_PUZZLE = re.compile(r"-|-[-.0-9_*?@A-Z\s|+,]{15,}")
@@ -48,7 +51,7 @@ def build() -> App:
         version_flags=["--version"],
         help=HELP,
         help_format="plaintext",
-        default_parameter=Parameter(converter=_converted),
+        default_parameter=Parameter(converter=_converted, negative=()),
     )
     for command in COMMANDS:
         app.command(command)

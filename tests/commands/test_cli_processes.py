@@ -24,7 +24,7 @@ import sys
 import dibs, dibs.cli
 for words in ["--help"], ["solve", "--help"], ["generate", "--help"], ["generate", "sudoku", "--help"]:
     assert dibs.cli.main(words) == 0
-print(sorted({"numba", "torch", "llvmlite"} & set(sys.modules)))
+print(sorted({"numba", "torch", "llvmlite", "onnxruntime", "onnx"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE)
     assert done.stdout.splitlines()[-1] == "[]"

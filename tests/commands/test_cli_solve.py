@@ -7,6 +7,7 @@ import json
 import lzma
 import re
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,13 @@ import pytest
 import dibs
 from dibs.commands.source import count_lines, looks_like_path
 from dibs.commands.tally import Tally
+from dibs.guide import Guidance
 from dibs.search import Outcome, Status
 from shell import BLANK, PUZZLE, SEARCHED, SOLUTION, UNSAT, Run, runner
 
-FIELDS = ["id", "status", "solution", "nodes", "backtracks", "asks", "depth", "seconds"]
+FIELDS = [
+    "id", "status", "solution", "nodes", "backtracks", "asks", "calls", "depth", "seconds", "guide_seconds"
+]  # fmt: skip
 DOUBLE = PUZZLE[:2] + "5" + PUZZLE[3:]
 
 
@@ -49,14 +53,16 @@ def test_json_has_exactly_the_fields(run: Run) -> None:
     answer = json.loads(result.out)
     outcome = dibs.solve(dibs.Sudoku.parse(SEARCHED), level="naked")
     assert list(answer) == FIELDS
-    assert [answer[name] for name in FIELDS[:-1]] == [
+    assert [answer[name] for name in FIELDS if name != "seconds"] == [
         1,
         "SAT",
         outcome.solution,
         outcome.nodes,
         outcome.backtracks,
         0,
+        0,
         outcome.depth,
+        0,
     ]
     assert outcome.nodes > 0
 
@@ -232,10 +238,10 @@ def test_unknown_command(run: Run) -> None:
 def test_help_teaches(run: Run) -> None:
     top = run("--help")
     assert top.code == 0
-    assert top.out.count("\n  dibs ") == 4
+    assert top.out.count("\n  dibs ") == 5
     assert run().out == top.out
     text = " ".join(run("solve", "--help").out.replace("│", " ").split())
-    for field in dibs.Options.__dataclass_fields__.values():
+    for field in [*fields(dibs.Options), *fields(Guidance)]:
         assert f"--{field.name}" in text
         assert field.metadata["help"] in text
         assert ", ".join(field.metadata["choices"]) in text
@@ -278,6 +284,9 @@ def test_tally() -> None:
     tally.add(101, [Outcome(Status.LIMIT, None, 1000, 0, 0, 0, 0.0, 0)])
     assert "100 SAT, 0 UNSAT, 1 LIMIT" in tally.summary()
     assert "; nodes mean 59.9, median 51, p95 96, max 1000; " in tally.summary()
+    assert "guide" not in tally.summary()
+    tally.add(102, [Outcome(Status.SAT, "", 1, 0, 51, 0, 0.0, 1, 102, 1.5)])
+    assert "max 1000; asks mean 0.5, calls mean 1.0, guide 1.50 s; " in tally.summary()
 
 
 def test_lines_are_counted_where_it_is_cheap(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import dibs
 import engine as by_hand
 from colouring import PETERSEN, colouring
@@ -28,6 +30,17 @@ def test_guide() -> None:
     guided = list(dibs.solve_many(puzzles, guide=Rarest()))
     assert [o.solution for o in guided] == [o.solution for o in dibs.solve_many(puzzles)]
     assert all(o.asks == o.nodes for o in guided)
+
+
+def test_torch_guide() -> None:
+    pytest.importorskip("torch")
+    from torch_guide import guide
+
+    puzzles = load("hard300", 10)
+    guided = list(dibs.solve_many(puzzles, guide=guide, trigger="binary"))
+    assert [o.solution for o in guided] == [o.solution for o in dibs.solve_many(puzzles)]
+    assert all(0 < o.calls == o.asks for o in guided)
+    assert dibs.solve(puzzles[0], guide=dibs.DiBS(guide.denoiser, steps=2)).solution == guided[0].solution
 
 
 def test_engine_by_hand() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from dibs.guide import Guidance
 from dibs.problem import InputError, Instance, read_instances
+from dibs.problem.text import check_keys
 from dibs.search.options import Options
 
 BUNDLED = ("sample17", "hard300")
@@ -19,6 +20,7 @@ BUNDLED = ("sample17", "hard300")
 class Row:
     name: str
     options: Options
+    guidance: Guidance = Guidance()  # noqa: RUF009 (frozen)
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class Experiment:
             table = tomllib.loads(path.read_text())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"is not TOML: {error}", file=str(path)) from None
-        _known(table, {"title", "puzzles", "row"}, path, "")
+        check_keys(table, {"title", "puzzles", "row"}, str(path), "")
         rows = table.get("row", [])
         if not isinstance(rows, list) or not rows:
             raise InputError("has no [[row]]", file=str(path))
@@ -47,19 +49,18 @@ class Experiment:
 
 
 def _row(table: dict[str, Any], number: int, path: Path) -> Row:
-    options = {f.name for f in fields(Options)}
-    _known(table, options | {"name"}, path, f"row {number}: ")
-    settings = {key: value for key, value in table.items() if key in options}
+    options, guidance = ({f.name for f in fields(kind)} for kind in (Options, Guidance))
+    check_keys(table, options | guidance | {"name"}, str(path), f"row {number}: ")
     try:
-        return Row(str(table.get("name", number)), Options(**settings))
+        row = Row(
+            str(table.get("name", number)),
+            Options(**{key: value for key, value in table.items() if key in options}),
+            Guidance(**{key: value for key, value in table.items() if key in guidance}),
+        )
+        row.guidance.check_order(row.options.order)
     except ValueError as error:
         raise InputError(f"row {number}: {error}", file=str(path)) from None
-
-
-def _known(table: dict[str, Any], keys: set[str], path: Path, where: str) -> None:
-    for key in table.keys() - keys:
-        near = get_close_matches(key, keys, 1, 0)
-        raise InputError(f"{where}unknown key {key!r}; did you mean {near[0]!r}?", file=str(path))
+    return row
 
 
 def shipped() -> Path:

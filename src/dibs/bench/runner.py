@@ -1,13 +1,21 @@
-"""Runs an experiment: every row on every instance, interleaved, one search at a time so that times mean something."""
+"""Runs an experiment: every row on every instance, interleaved, one search at a time so that times mean something.
+
+Rows with a trained guide run many instances at once instead: a model is asked about a batch, and the time of a search
+is its share of the batch's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from dibs.bench.experiment import Experiment
-from dibs.problem import Instance
+from dibs.bench.experiment import Experiment, Row
+from dibs.guide import DiBS
+from dibs.guide.denoiser import Denoiser
+from dibs.guide.guidance import Runtime
+from dibs.problem import InputError, Instance
 from dibs.search import Outcome, solve
+from dibs.search.solve import GUIDED_BATCH, solve_together
 
 
 @dataclass(frozen=True)
@@ -20,7 +28,37 @@ class Record:
 
 
 def run(experiment: Experiment, instances: Sequence[Instance]) -> Iterator[Record]:
-    """All rows take turns on each instance: whatever else the machine does meanwhile hits them alike."""
-    for number, instance in enumerate(instances):
-        for row in experiment.rows:
-            yield Record(row.name, number, solve(instance, **asdict(row.options)))
+    """All rows without a guide take turns on each instance: whatever else the machine does hits them alike.
+
+    Of every `GUIDED_BATCH` instances the rows with a guide come last.
+    """
+    guides = _guides(experiment.rows, instances)
+    plain = [row for row, guide in zip(experiment.rows, guides, strict=True) if guide is None]
+    guided = [(row, guide) for row, guide in zip(experiment.rows, guides, strict=True) if guide is not None]
+    for first in range(0, len(instances), GUIDED_BATCH):
+        some = instances[first : first + GUIDED_BATCH]
+        for number, instance in enumerate(some, first):
+            for row in plain:
+                yield Record(row.name, number, solve(instance, **asdict(row.options)))
+        for row, guide in guided:
+            for number, outcome in enumerate(solve_together(some, guide=guide, **asdict(row.options)), first):
+                yield Record(row.name, number, outcome)
+
+
+def _guides(rows: Sequence[Row], instances: Sequence[Instance]) -> list[DiBS | None]:
+    """The guide of each row, before any search: one that is not there or cannot take these puzzles raises at once."""
+    models: dict[tuple[str, int, Runtime, bool], Denoiser] = {}
+    guides: list[DiBS | None] = []
+    for row in rows:
+        wanted = row.guidance
+        if wanted.guide is None:
+            guides.append(None)
+            continue
+        key = wanted.guide, wanted.threads, wanted.runtime, wanted.bare
+        if key not in models:
+            models[key] = Denoiser.load(*key[:3], bare=wanted.bare)
+        for structure in {instance.structure: None for instance in instances}:
+            if reason := models[key].refusal(structure):
+                raise InputError(f"row {row.name!r}: {reason}")
+        guides.append(DiBS(models[key], wanted.alpha, wanted.steps))
+    return guides

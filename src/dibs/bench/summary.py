@@ -25,9 +25,11 @@ class Summary:
     row: str
     instances: int
     limits: int  # runs that ended at a limit: their figures are lower bounds
-    milliseconds: Spread
+    milliseconds: Spread  # search and model
     nodes: Spread
     backtracks: Spread
+    calls: float  # forward passes of the row's model, on average
+    model_milliseconds: float  # what they took, on average
 
 
 def summarise(records: Iterable[Record]) -> list[Summary]:
@@ -40,12 +42,19 @@ def summarise(records: Iterable[Record]) -> list[Summary]:
             row,
             len(outcomes),
             sum(o.status == Status.LIMIT for o in outcomes),
-            _spread(outcomes, lambda o: 1e3 * o.seconds),
+            _spread(outcomes, lambda o: 1e3 * (o.seconds + _model_seconds(o))),
             _spread(outcomes, lambda o: o.nodes),
             _spread(outcomes, lambda o: o.backtracks),
+            _spread(outcomes, lambda o: o.calls).mean,
+            _spread(outcomes, lambda o: 1e3 * _model_seconds(o)).mean,
         )
         for row, outcomes in rows.items()
     ]
+
+
+def _model_seconds(outcome: Outcome) -> float:
+    """What a model cost. The oracle is a yardstick, not a way to solve: its own search is no part of the figures."""
+    return outcome.guide_seconds if outcome.calls else 0.0
 
 
 def _spread(outcomes: list[Outcome], figure: Callable[[Outcome], float]) -> Spread:

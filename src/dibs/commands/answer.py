@@ -15,11 +15,15 @@ SAT_CODES = {Status.SAT: 10, Status.UNSAT: 20, Status.LIMIT: 0}
 
 
 def counters(outcome: Outcome, wanted: int) -> str:
-    """`SAT  31 nodes, 49 backtracks, depth 9, 0.4 ms`."""
+    """`SAT  31 nodes, 49 backtracks, depth 9, 0.4 ms`; with a guide also its asks, its model's calls and its time."""
     parts = [plural(outcome.nodes, "node"), plural(outcome.backtracks, "backtrack")]
     if outcome.asks:
         parts.append(plural(outcome.asks, "ask"))
+    if outcome.calls:
+        parts.append(plural(outcome.calls, "call"))
     parts += [f"depth {outcome.depth}", duration(outcome.seconds)]
+    if outcome.asks:
+        parts.append(f"guide {duration(outcome.guide_seconds)}")
     if wanted > 1:
         cut = outcome.solutions >= wanted or outcome.status is Status.LIMIT
         parts.insert(0, ("at least " if cut else "") + plural(outcome.solutions, "solution"))
@@ -60,8 +64,10 @@ def as_json(line: int, outcome: Outcome, wanted: int) -> str:
         "nodes": outcome.nodes,
         "backtracks": outcome.backtracks,
         "asks": outcome.asks,
+        "calls": outcome.calls,
         "depth": outcome.depth,
         "seconds": round(outcome.seconds, 9),
+        "guide_seconds": round(outcome.guide_seconds, 9),
     }
     if wanted > 1:
         fields["solutions"] = outcome.solutions

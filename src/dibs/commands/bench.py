@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -19,13 +20,15 @@ def bench(
     *,
     puzzles: Annotated[str | None, Parameter(help="another list of puzzles: a file, sample17 or hard300")] = None,
     sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = None,
-    markdown: Annotated[bool, Parameter(negative="", help="print the table as Markdown")] = False,
+    markdown: Annotated[bool, Parameter(help="print the table as Markdown")] = False,
 ) -> int:
     """Run the rows of an experiment on a list of puzzles and print mean, median and p95.
 
     Every search runs to its end unless the row sets a limit; runs that end at
     a limit are counted in the last column and stay in every figure. Times are
-    wall-clock of one search on one core; rows take turns on each puzzle.
+    wall-clock of one search on one core; rows take turns on each puzzle. Rows
+    with a trained guide search many puzzles at once: their times are shares of
+    a batch, search and model together.
 
     For example:
       dibs bench
@@ -61,13 +64,16 @@ def bench(
             interrupted = True
         terminal.close()
         if interrupted:
-            whole = len(records) // len(plan.rows)
-            del records[whole * len(plan.rows) :]  # so that every row is about the same puzzles
-            terminal.say(f"interrupted: the table is about the first {whole} of {len(instances)} puzzles")
+            # So that every row is about the same puzzles: those that all rows with any record have finished.
+            done = Counter(record.row for record in records)
+            whole = min(done.values(), default=0)
+            records = [record for record in records if record.instance < whole]
+            rows = f" and {len(done)} of {len(plan.rows)} rows" if len(done) < len(plan.rows) else ""
+            terminal.say(f"interrupted: the table is about the first {whole} of {len(instances)} puzzles{rows}")
     summaries = summarise(records)
     if markdown:
         print(table.markdown(title, summaries))
     else:
-        console = Console() if sys.stdout.isatty() else Console(width=table.WIDE)
+        console = Console() if sys.stdout.isatty() else Console(width=table.wide(summaries))
         console.print(table.terminal(title, summaries, console.width))
     return 130 if interrupted else 0

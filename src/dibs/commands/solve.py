@@ -13,6 +13,8 @@ from dibs.commands import Refused, answer, source
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.tally import Tally
 from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.guide import DiBS, Guidance
+from dibs.guide.load import chosen
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family, Item
 from dibs.search.options import Options
@@ -20,13 +22,16 @@ from dibs.search.solve import kernel_ready, solve_batches
 
 COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
+LOADING = "loading the guide"
+
 
 def solve(
     puzzle: Annotated[str | None, Parameter(help="a file, - for standard input, or the puzzle itself")] = None,
     /,
     *,
     options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008 (frozen)
-    json: Annotated[bool, Parameter(negative="", help="one JSON object per puzzle")] = False,
+    guidance: Annotated[Guidance, Parameter(name="*")] = Guidance(),  # noqa: B008 (frozen)
+    json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
     workers: Annotated[int | None, Parameter(help="threads for a file of many puzzles; default: all cores")] = None,
@@ -43,37 +48,53 @@ def solve(
     exit codes 10, 20 and 0. Bad input or options: exit code 2.
 
     --json has the fields id (LINE), status, solution, nodes, backtracks, asks,
-    depth and seconds; with --count above 1 also solutions.
+    calls, depth, seconds and guide_seconds; with --count above 1 also
+    solutions. seconds is the search alone, guide_seconds what its guide took;
+    the limit --seconds is on their sum.
+
+    --guide lets a trained model say which value is tried first, at the nodes
+    that --trigger names; calls are its forward passes. The paper's settings are
+    --level naked --trigger binary --alpha 0.8 --steps 1.
 
     For example:
       dibs solve 4.....1..3.....2
       dibs solve puzzles.txt.gz --tie degree --nodes 100000 --json
       dibs solve square.txt --family latin --count 2
       cat formula.cnf | dibs solve -
+      dibs solve puzzles.txt --guide relational --level naked --trigger binary
     """
     if workers is not None and workers < 1:
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
     given = source.find(puzzle)
     try:
+        guidance.check_order(options.order)
         items = read_instances(given.source, family, source.parse_box(box), name=given.name)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
+    with Terminal(lambda seconds: Meter(LOADING) if seconds > 1 else None):
+        guide = chosen(guidance)
     with Interrupt() as interrupt:
         items = interrupt.reading(items)
         first = list(islice(items, 2))
-        if len(first) == 1:
-            return _Run(interrupt, options, json, workers, given).one(*first[0])
-        return _Run(interrupt, options, json, workers, given).many(chain(first, items))
+        run = _Run(interrupt, options, guide, json, workers, given)
+        return run.one(*first[0]) if len(first) == 1 else run.many(chain(first, items))
 
 
 class _Run:
     """One call of the command."""
 
     def __init__(
-        self, interrupt: Interrupt, options: Options, json: bool, workers: int | None, given: source.Input
+        self,
+        interrupt: Interrupt,
+        options: Options,
+        guide: DiBS | None,
+        json: bool,
+        workers: int | None,
+        given: source.Input,
     ) -> None:
         self.interrupt = interrupt
         self.options = options
+        self.guide = guide
         self.json = json
         self.workers = workers
         self.given = given
@@ -82,9 +103,18 @@ class _Run:
 
     def solved(self, problems: Iterator[tuple[int, Instance]]) -> Iterator[list[answer.Answer]]:
         """Batches of answers. The search runs in threads, so that Ctrl-C is heard even while the kernel compiles."""
-        return solve_batches(problems, workers=self.workers, stop=self.interrupt.stop, **asdict(self.options))
+        settings = asdict(self.options)
+        return solve_batches(problems, guide=self.guide, workers=self.workers, stop=self.interrupt.stop, **settings)
+
+    def checked(self, line: int, item: Instance | InputError) -> Instance | InputError:
+        """An instance that the guide cannot take becomes an error of its line."""
+        if self.guide is None or isinstance(item, InputError):
+            return item
+        reason = self.guide.refusal(item.structure)
+        return InputError(reason, self.given.label, line) if reason else item
 
     def one(self, line: int, item: Instance | InputError) -> int:
+        item = self.checked(line, item)
         if isinstance(item, InputError):
             raise item
         with Terminal(self.waiting) as terminal:
@@ -127,6 +157,7 @@ class _Run:
 
     def good(self, items: Iterator[Item], terminal: Terminal) -> Iterator[tuple[int, Instance]]:
         for line, item in items:
+            item = self.checked(line, item)
             if isinstance(item, InputError):
                 self.tally.bad += 1
                 terminal.say(str(item))

@@ -21,6 +21,11 @@ class Input(NamedTuple):
     source: Source
     name: str | None  # in messages; None: its own
 
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return self.name or ("<stdin>" if self.source == "-" else str(self.source))
+
 
 def find(puzzle: str | None) -> Input:
     """Where the puzzles are."""

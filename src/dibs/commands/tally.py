@@ -19,6 +19,8 @@ class Tally:
         self.line = 0  # where the last finished puzzle begins
         self.status: Counter[Status] = Counter()
         self.nodes: Counter[int] = Counter()
+        self.asks = self.calls = 0
+        self.guide_seconds = 0.0
 
     @property
     def seconds(self) -> float:
@@ -28,6 +30,9 @@ class Tally:
         for outcome in outcomes:
             self.status[outcome.status] += 1
             self.nodes[outcome.nodes] += 1
+            self.asks += outcome.asks
+            self.calls += outcome.calls
+            self.guide_seconds += outcome.guide_seconds
             self.done += 1
         self.line = line
 
@@ -39,6 +44,9 @@ class Tally:
             mean = sum(nodes * times for nodes, times in self.nodes.items()) / self.done
             median = (self._ranked(0.5) + self._ranked(0.5, above=True)) / 2
             parts.append(f"nodes mean {mean:.1f}, median {median:g}, p95 {self._ranked(0.95)}, max {max(self.nodes)}")
+        if self.asks:
+            calls = f", calls mean {self.calls / self.done:.1f}" if self.calls else ""
+            parts.append(f"asks mean {self.asks / self.done:.1f}{calls}, guide {self.guide_seconds:.2f} s")
         seconds = self.seconds
         parts.append(f"{seconds:.2f} s, {self.done / seconds:.0f} puzzles/s")
         return "; ".join(parts)

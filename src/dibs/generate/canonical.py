@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate.check import engine_of
-from dibs.problem.shape import shape
+from dibs.problem.shape import Shape, shape
 from dibs.problem.sudoku import Sudoku
 
 Values = NDArray[np.uint8]
@@ -48,21 +48,23 @@ def nine(puzzles: Iterable[Sudoku]) -> Values:
     return np.array([puzzle.values for puzzle in found], np.uint8).reshape(-1, 81)
 
 
-def shuffled(puzzles: Values, rng: np.random.Generator) -> Values:
-    """`puzzles` [k, 81], each under a random symmetry of its own."""
-    count = len(puzzles)
-    rows, columns = _lines(count, rng), _lines(count, rng)
-    cells = (9 * rows[:, :, None] + columns[:, None, :]).reshape(count, 81)
-    turned = rng.random(count) < 0.5
-    cells[turned] = cells[turned] % 9 * 9 + cells[turned] // 9
-    labels = np.zeros((count, 10), np.uint8)
-    labels[:, 1:] = rng.permuted(np.tile(np.arange(1, 10, dtype=np.uint8), (count, 1)), axis=1)
+def shuffled(puzzles: Values, rng: np.random.Generator, of: Shape = _NINE) -> Values:
+    """`puzzles` [k, cells], each under a random symmetry of its own; boxes that are not square are not transposed."""
+    assert of.box is not None
+    count, n, (high, wide) = len(puzzles), of.size, of.box
+    rows, columns = _lines(count, wide, high, rng), _lines(count, high, wide, rng)
+    cells = (n * rows[:, :, None] + columns[:, None, :]).reshape(count, n * n)
+    if high == wide:
+        turned = rng.random(count) < 0.5
+        cells[turned] = cells[turned] % n * n + cells[turned] // n
+    labels = np.zeros((count, n + 1), np.uint8)
+    labels[:, 1:] = rng.permuted(np.tile(np.arange(1, n + 1, dtype=np.uint8), (count, 1)), axis=1)
     return np.take_along_axis(labels, np.take_along_axis(puzzles, cells, axis=1).astype(np.int64), axis=1)
 
 
-def _lines(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """[count, 9] random orders of rows that keep the bands together."""
-    bands = rng.permuted(np.tile(np.arange(3), (count, 1)), axis=1)
-    inner = rng.permuted(np.tile(np.arange(3), (count, 3, 1)), axis=2)
-    lines: NDArray[np.int64] = (3 * bands[:, :, None] + inner).reshape(count, 9)
+def _lines(count: int, bands: int, each: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """[count, bands * each] random orders of rows that keep the bands together."""
+    order = rng.permuted(np.tile(np.arange(bands), (count, 1)), axis=1)
+    inner = rng.permuted(np.tile(np.arange(each), (count, bands, 1)), axis=2)
+    lines: NDArray[np.int64] = (each * order[:, :, None] + inner).reshape(count, bands * each)
     return lines

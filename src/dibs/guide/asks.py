@@ -36,7 +36,8 @@ class Guide(Protocol):
     in ascending order, NaN last. A guide can only reorder: no score, however bad, changes an answer. Where a literal
     is decided by itself (it is in no decision group), a positive score tries it true first.
 
-    If the attribute `static` is true, scores do not depend on the state and a search asks only once.
+    If the attribute `static` is true, scores do not depend on the state and a search asks only once. The attribute
+    `passes` says how many forward passes of a model one ask takes, for `Outcome.calls`; without it, none.
     """
 
     def rank(self, asks: Asks) -> NDArray[Any]: ...

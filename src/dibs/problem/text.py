@@ -8,9 +8,10 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from typing import IO, BinaryIO, TextIO, cast
+from difflib import get_close_matches
+from typing import IO, Any, BinaryIO, TextIO, cast
 
 Source = str | os.PathLike[str] | TextIO
 
@@ -116,3 +117,10 @@ def _checked(stream: TextIO, label: str) -> Iterator[str]:
         raise InputError("is not a text file", label) from None
     except DAMAGED as error:
         raise InputError(f"is damaged: {error}", label) from None
+
+
+def check_keys(table: Mapping[str, Any], known: Collection[str], file: str, where: str) -> None:
+    """Refuse a key of a configuration that is not `known`, naming the nearest one."""
+    for key in table.keys() - set(known):
+        near = get_close_matches(key, known, 1, 0)
+        raise InputError(f"{where}unknown key {key!r}; did you mean {near[0]!r}?", file=file)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any
 
@@ -53,6 +54,8 @@ class Engine:
     overhead, and the time of a block is shared out by the work its searches did.
     `answers`: how many solutions of each search are kept.
     `places`: where each instance stands in the user's list; with the seed it drives `random` choices.
+
+    `batches` counts the guide's batches and `asked` the states in them; see `occupancy`.
     """
 
     def __init__(
@@ -74,6 +77,9 @@ class Engine:
         self.options = options
         self.block = block
         self.seconds = np.zeros(len(instances))
+        self.guide_seconds = np.zeros(len(instances))
+        self.calls = np.zeros(len(instances), np.int64)
+        self.batches = self.asked = 0
         self.structure = instances[0].structure
         self._tables = t = tables(self.structure, options.level)
         self._room = _room(t, len(instances), guided, answers)
@@ -125,9 +131,17 @@ class Engine:
         took = perf_counter() - begin
         share = counts[rows, state.WORK] - before + 1.0
         self.seconds[rows] += took * share / share.sum()
-        if self.options.seconds is not None:
-            late = rows[(self.seconds[rows] >= self.options.seconds) & (counts[rows, state.PHASE] < state.SAT)]
-            counts[late, state.PHASE] = state.LIMIT
+        self._end_late(rows)
+
+    def _end_late(self, rows: NDArray[np.int64]) -> None:
+        """LIMIT for the searches that, with what their guide took, have used up their time."""
+        if self.options.seconds is None:
+            return
+        counts = self._searches.counts
+        used = self.seconds[rows] + self.guide_seconds[rows]
+        late = rows[(used >= self.options.seconds) & (counts[rows, state.PHASE] < state.SAT)]
+        counts[late, state.ASKS] -= counts[late, state.PHASE] == state.WAIT  # nobody will be asked any more
+        counts[late, state.PHASE] = state.LIMIT
 
     def _phase(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         phase: NDArray[np.int64] = self._searches.counts[rows, state.PHASE]
@@ -166,12 +180,37 @@ class Engine:
         self._searches.counts[asks.rows, state.RANKED] = 1
         self._searches.counts[asks.rows, state.PHASE] = state.ARRANGE
 
-    def run(self, guide: Guide | None = None, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Advance and answer until every search is finished, or `stopped()`."""
+    def run(
+        self,
+        guide: Guide | None = None,
+        stopped: Callable[[], bool] = lambda: False,
+        turn: AbstractContextManager[Any] | None = None,
+    ) -> None:
+        """Advance and answer until every search is finished, or `stopped()`.
+
+        `turn` is held while the guide is asked, so that threads can share one; waiting for it is nobody's time.
+        """
         while asks := self.advance(stopped):
             if guide is None:
                 raise ValueError("the searches wait for a ranking, but there is no guide")
-            self.answer(asks, guide.rank(asks))
+            with turn or nullcontext():
+                begin = perf_counter()
+                scores = guide.rank(asks)
+                took = perf_counter() - begin
+            self.answer(asks, scores)
+            self.batches += 1
+            self.asked += len(asks)
+            self.calls[asks.rows] += int(getattr(guide, "passes", 0))
+            self.guide_seconds[asks.rows] += took / len(asks)
+            self._end_late(asks.rows)
+
+    @property
+    def occupancy(self) -> float:
+        """States in a batch of the guide, on average, as a share of the engine's searches; 0 if it was never asked.
+
+        Every unfinished search is in every batch, so this falls only as searches finish before others.
+        """
+        return self.asked / (self.batches * len(self.instances)) if self.batches else 0.0
 
     def true(self) -> NDArray[np.bool_]:
         """[instances, literals] the true literals of each first solution; all False where there is none."""
@@ -203,12 +242,13 @@ class Engine:
         solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
         phases = s.counts[:, state.PHASE].tolist()
         figures = [state.NODES, state.BACKTRACKS, state.ASKS, state.DEPTH, state.SOLUTIONS]
-        rows = zip(phases, s.counts[:, figures].tolist(), self.seconds.tolist(), strict=True)
+        costs = zip(self.seconds.tolist(), self.calls.tolist(), self.guide_seconds.tolist(), strict=True)
+        rows = zip(phases, s.counts[:, figures].tolist(), costs, strict=True)
         return [
-            Outcome(_STATUS[phase], solutions.get(i), nodes, backtracks, asks, depth, seconds, count)
+            Outcome(_STATUS[phase], solutions.get(i), nodes, backtracks, asks, depth, seconds, count, calls, guide)
             if phase in _STATUS
             else None
-            for i, (phase, (nodes, backtracks, asks, depth, count), seconds) in enumerate(rows)
+            for i, (phase, (nodes, backtracks, asks, depth, count), (seconds, calls, guide)) in enumerate(rows)
         ]
 
     def _decoded(self, rows: NDArray[np.int64]) -> list[Any]:

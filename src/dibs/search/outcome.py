@@ -30,5 +30,7 @@ class Outcome:
     backtracks: int  # tried values that failed, at once or after their subtree
     asks: int  # rankings asked of the guide; a guide with `static = True` is asked once
     depth: int  # the most decisions that ever stood at once
-    seconds: float  # wall-clock of this search; searches that run in a block share its time by the work they did
+    seconds: float  # wall-clock of this search without the guide; searches in a block share its time by their work
     solutions: int  # solutions found; exact unless it equals the wanted `count` or the status is LIMIT
+    calls: int = 0  # forward passes of a model for this search: asks x passes for an ask; 0 without a model
+    guide_seconds: float = 0.0  # wall-clock of the guide: the time of a batch is shared equally among its asks

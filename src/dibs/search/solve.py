@@ -12,7 +12,7 @@ from threading import Event, Lock
 from time import monotonic
 from typing import Any, TypeVar
 
-from dibs.guide.asks import Asks, Guide
+from dibs.guide.asks import Guide
 from dibs.guide.oracle import Oracle
 from dibs.problem.own import Problem
 from dibs.problem.structure import Instance, Structure
@@ -21,6 +21,7 @@ from dibs.search.outcome import Outcome
 
 BATCH = 128  # searches that one engine holds: few enough to stay in the processor's caches
 GUIDED_BATCH = 1024  # with a guide: enough to ask it about many states at once
+GUIDED_LEAST = 64  # however slow the guide is: a model that is asked about one state at a time is slower still
 BLOCK = 64  # searches that one call of the kernel advances in a batch
 QUICK, SLOW = 0.25, 1.0  # seconds: a batch that takes less is followed by larger ones, one that takes more by smaller
 PATIENCE = 0.1  # seconds between two looks at `stop`
@@ -36,6 +37,14 @@ def solve(problem: Instance, *, guide: Guide | None = None, **options: Any) -> O
     outcome = _run([problem], settings, _guide(guide, settings), first=0, block=1)[0]
     assert outcome is not None
     return outcome
+
+
+def solve_together(problems: Sequence[Instance], *, guide: Guide | None = None, **options: Any) -> list[Outcome]:
+    """Solve a list in one batch on this thread: the guide is asked about all waiting searches at once."""
+    settings = Options(**options)
+    outcomes = _run(problems, settings, _guide(guide, settings), first=0)
+    assert all(outcomes)
+    return [outcome for outcome in outcomes if outcome]
 
 
 def solve_many(
@@ -80,17 +89,13 @@ def is_unique(problem: Instance, **options: Any) -> bool:
     return count_solutions(problem, limit=2, **options) == 1
 
 
-class _OneAtATime(Guide):
-    """A guide that worker threads ask one at a time: nobody has to write a thread-safe guide."""
+class _OneAtATime:
+    """A guide that worker threads ask one at a time, in `turn`: nobody has to write a thread-safe guide."""
 
     def __init__(self, guide: Guide) -> None:
         self.guide = guide
         self.static = bool(getattr(guide, "static", False))
-        self.lock = Lock()
-
-    def rank(self, asks: Asks) -> Any:
-        with self.lock:
-            return self.guide.rank(asks)
+        self.turn = Lock()
 
 
 def _guide(guide: Guide | None, options: Options) -> _OneAtATime | None:
@@ -134,7 +139,8 @@ def _run(
             block=block,
             places=[first + i for i in places],
         )
-        engine.run(guide, stop.is_set if stop else lambda: False)
+        stopped = stop.is_set if stop else lambda: False
+        engine.run(guide.guide if guide else None, stopped, guide.turn if guide else None)
         for i, outcome in zip(places, engine.outcomes(), strict=True):
             outcomes[i] = outcome
     return outcomes
@@ -145,7 +151,7 @@ def _stream(
 ) -> Iterator[list[Solved[Tag]]]:
     pending: deque[tuple[list[tuple[Tag, Instance]], Future[tuple[list[Outcome | None], float]]]] = deque()
     first, size = 0, 1
-    most = BATCH if guide is None else GUIDED_BATCH
+    least, most = (1, BATCH) if guide is None else (GUIDED_LEAST, GUIDED_BATCH)
     failure: BaseException | None = None
     more = True
     pool = ThreadPoolExecutor(workers, thread_name_prefix="dibs")
@@ -171,7 +177,10 @@ def _stream(
             if pending and wait([pending[0][1]], PATIENCE).done:
                 # Batches grow while they are quick and shrink while they are slow: answers keep coming.
                 took = pending[0][1].result()[1]
-                size = min(2 * size, most) if took < QUICK else max(size // 2, 1) if took > SLOW else size
+                if took < QUICK or size < least:
+                    size = min(2 * size, most)
+                elif took > SLOW:
+                    size = max(size // 2, least)
                 yield finished()
         if failure:
             raise failure

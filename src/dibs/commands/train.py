@@ -1,0 +1,173 @@
+"""`dibs train`: a guide from nothing."""
+
+from __future__ import annotations
+
+import signal
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from dibs.commands import Refused
+from dibs.commands.terminal import Meter, Terminal
+from dibs.problem import InputError
+
+if TYPE_CHECKING:
+    from dibs.model.config import Config
+    from dibs.model.puzzles import Puzzles
+    from dibs.model.train import Progress
+
+
+def train(
+    config: Annotated[Path, Parameter(help="a TOML file with the tables [model], [data] and [train]")],
+    /,
+    *,
+    output: Annotated[
+        Path | None, Parameter(help="folder of the run; default: runs/ and the configuration's name")
+    ] = None,
+    resume: Annotated[bool, Parameter(help="go on from the last checkpoint of that folder")] = False,
+    data: Annotated[Path, Parameter(help="folder where generated puzzles are kept")] = Path("runs/data"),
+    threads: Annotated[int, Parameter(help="threads of one process")] = 1,
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", help="table.key=value over the configuration's")] = (),
+) -> int:
+    """Train a guide as a configuration says, and write it to OUTPUT/guide.
+
+    Puzzles are generated first (by seed, on all cores) and kept for the next
+    run; none of them has 17 givens. Each validation is a line: how often the
+    right value comes first (p_s) at the MRV cell of states on the way to the
+    solution, at the root, by depth and by arity, and at the surest open cell.
+    OUTPUT has log.csv, TensorBoard events and checkpoint.pt, from which
+    --resume goes on after Ctrl-C or a crash as if nothing had happened.
+
+    For example:
+      dibs train configs/relational-9x9.toml
+      dibs train configs/relational-9x9.toml --resume
+      dibs train configs/relational-9x9.toml --set train.steps=2000 --output runs/try
+      dibs solve puzzles.txt --guide runs/relational-9x9/guide
+    """
+    try:
+        import torch
+        from lightning_fabric import Fabric  # noqa: F401
+    except ImportError as error:
+        raise Refused(f"dibs: training needs {error.name}: pip install 'dibs[train]'") from None
+    from dibs.model.config import Config
+    from dibs.model.train import train as run
+
+    if threads < 1:
+        raise Refused(f"dibs: threads = {threads}: it must be a whole number, 1 or more")
+    plan = _overridden(Config.read(config), set_)
+    folder = output or Path("runs") / plan.name
+    if (folder / "checkpoint.pt").exists() and not resume:
+        raise Refused(f"dibs: {folder} holds a run already: go on with --resume, or take another --output")
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends jobs on a cluster; as Ctrl-C
+    with _alone(folder), _Screen() as screen:
+        if plan.train.devices != 1:  # other processes cannot share this terminal
+            run(plan, _made(plan, data, screen), folder, _line, resume)
+            return 0
+        sources = _made(plan, data, screen)
+        try:
+            run(plan, sources, folder, screen.step, resume)
+        except KeyboardInterrupt:
+            screen.terminal.close()
+            screen.terminal.say(f"interrupted; go on with: dibs train {config} --output {folder} --resume")
+            raise
+    print(f"the guide is in {folder / 'guide'}")
+    return 0
+
+
+def _made(plan: Config, cache: Path, screen: _Screen) -> dict[str, Puzzles]:
+    from dibs.model.puzzles import load
+
+    try:
+        return load(plan.data, cache, screen.making)
+    except InputError:
+        raise
+    except ValueError as error:  # a generator cannot do what [data] asks for
+        raise Refused(f"dibs: [data] {error}") from None
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Two runs in one folder would overwrite each other's checkpoints."""
+    with (folder / "lock").open("w") as lock:
+        try:
+            import fcntl
+        except ImportError:  # no such locks on this system
+            yield
+            return
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Refused(f"dibs: another run is at work in {folder}: take another --output") from None
+        yield
+
+
+class _Screen:
+    """Lines of validation on standard output, progress below them."""
+
+    def __init__(self) -> None:
+        self.begin = monotonic()
+        self.making_: tuple[str, int, int] | None = None
+        self.now: Progress | None = None
+        self.terminal = Terminal(self.meter)
+
+    def __enter__(self) -> _Screen:
+        self.terminal.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.terminal.close()
+
+    def making(self, source: str, made: int, wanted: int) -> None:
+        self.making_ = source, made, wanted
+
+    def step(self, now: Progress) -> None:
+        self.now = now
+        if now.note:
+            self.terminal.say(now.note)
+        if now.figures:
+            self.terminal.rows(_row(now))
+
+    def meter(self, seconds: float) -> Meter | None:
+        if self.now:
+            left = round(self.now.left)
+            text = f"step {self.now.step:,} of {self.now.steps:,}, loss {self.now.loss:.4f}, {self.now.rate:.1f}/s"
+            clock = f"{left // 3600}:{left // 60 % 60:02d}:{left % 60:02d} left"
+            return Meter(f"{text}, {clock}", self.now.step / self.now.steps)
+        if self.making_ and seconds > 2:
+            source, made, wanted = self.making_
+            return Meter(f"making puzzles: {source}, {made:,} of {wanted:,}", made / wanted)
+        return None
+
+
+def _row(now: Progress) -> str:
+    figures = "  ".join(f"{name} {value:.4f}" for name, value in now.figures.items())
+    return f"step {now.step:>7,}  loss {now.loss:.4f}  {figures}\n"
+
+
+def _line(now: Progress) -> None:
+    """The report of a run with several processes."""
+    if now.note or now.figures:
+        print(now.note or _row(now), end="" if now.figures else "\n", flush=True)
+
+
+def _overridden(plan: Config, changes: tuple[str, ...]) -> Config:
+    """`table.key=value`, the value as in TOML; a bare word is a string."""
+    tables = plan.tables()
+    for change in changes:
+        key, sign, text = change.partition("=")
+        table, dot, name = key.partition(".")
+        if not sign or not dot or table not in tables:
+            raise Refused(f"dibs: --set {change}: expected e.g. train.steps=1000")
+        try:
+            value: Any = tomllib.loads(f"v = {text}")["v"]
+        except tomllib.TOMLDecodeError:
+            value = text
+        tables[table][name] = value
+    return type(plan).of(plan.name, tables, "--set")

@@ -1,0 +1,111 @@
+"""A trained denoiser: from search states to log-probabilities of their open literals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.guide.card import Card, find, verify
+from dibs.guide.guidance import Runtime
+from dibs.guide.relations import relations
+from dibs.problem.structure import Structure
+from dibs.problem.text import InputError
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+
+CHUNK = 128  # states of `LITERALS` literals that go through the model at once; of larger ones fewer: memory is bounded
+LITERALS = 729  # of a 9x9 grid
+EXCLUDED = np.float32(-50)  # the log-probability of what singles exclude, whatever the network's scale
+
+
+class Backend(Protocol):
+    """What runs the model."""
+
+    def refusal(self, structure: Structure) -> str | None:
+        """Why problems of this structure cannot be taken, in a line that names what can; None if they can."""
+
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        """Raw logits [n, L] of the states with the literals `open_` and `true` [n, L]; only open literals matter."""
+
+    def example(self) -> tuple[Structure, Bools, Bools]:
+        """A structure that can be taken, and a state of it as `open_` and `true` [1, L]."""
+
+
+class Denoiser:
+    """A model that has been checked, and what it has done so far: `calls` of the backend, `states`, `seconds`.
+
+    A relational model is asked only about what is not certain: first the singles of every group are followed to the
+    end, as `hidden` propagation does. What they decide has probability 1 or 0, and the network, which would need a
+    round for each link of such a chain, gets a smaller state. Where singles run into a contradiction the state has no
+    solution, the order of values does not matter, and the network is not asked. `bare` leaves that out: the network
+    alone.
+    """
+
+    def __init__(self, backend: Backend, folder: Path, card: Card, bare: bool = False) -> None:
+        self.backend = backend
+        self.folder = folder
+        self.card = card
+        self.settles = card.kind == "relational" and not bare
+        self._run(*backend.example())  # what is compiled or allocated at the first call must not count as a query
+        self.calls = 0
+        self.states = 0
+        self.seconds = 0.0
+
+    @classmethod
+    def load(cls, name_or_path: str | Path, threads: int = 1, runtime: Runtime = "auto", *, bare: bool = False) -> Self:
+        """A guide that comes with dibs, by its name, or from a folder; its files are checked against its card."""
+        folder = find(name_or_path)
+        card = verify(folder)
+        from dibs.guide.runtime import backend
+
+        return cls(backend(folder, card, threads, runtime), folder, card, bare)
+
+    def refusal(self, structure: Structure) -> str | None:
+        """Why these weights cannot take problems of this structure, or None."""
+        return self.backend.refusal(structure)
+
+    def log_probabilities(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        """[n, L] from the open and the true literals [n, L] of n states.
+
+        For an open literal the log of the softmax within its cell over the cell's open literals; 0 for true literals,
+        -inf for dead ones. Whatever goes wrong raises InputError, one line.
+        """
+        if reason := self.refusal(structure):
+            raise InputError(reason)
+        begin = perf_counter()
+        open_, true = np.ascontiguousarray(open_), np.ascontiguousarray(true)
+        size = max(1, CHUNK * LITERALS // structure.literals)
+        found = np.empty(open_.shape, np.float32)
+        for i in range(0, len(open_), size):
+            found[i : i + size] = self._run(structure, open_[i : i + size], true[i : i + size])
+            self.calls += 1
+        self.states += len(open_)
+        self.seconds += perf_counter() - begin
+        return found
+
+    def _run(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        from dibs.guide.graph import groups_of
+        from dibs.guide.loops import normalise, settle
+
+        of = relations(structure)
+        if not of.partitioned:
+            raise InputError(f"a denoiser needs every literal in one cell; the family {structure.family} has others")
+        asked = possible = open_
+        if self.settles:
+            asked, certain = settle(open_, *groups_of(structure)[:2], structure.member, structure.start)
+            possible = asked | certain  # what is certain is alone in its cell
+            possible |= open_ & ~possible.any(axis=1, keepdims=True)  # no solution: all values are alike
+        logits = self.backend.logits(structure, asked, true)
+        if logits.shape != open_.shape:
+            raise InputError(f"the model returned logits {logits.shape}, not {open_.shape}", str(self.folder))
+        found, finite = normalise(np.where(asked, logits, np.float32(0)), possible, true, *of.cells)
+        if not finite:
+            raise InputError("the model returned a logit that is not a finite number", str(self.folder))
+        found[open_ & ~possible] = EXCLUDED
+        result: Floats = found
+        return result

@@ -1,0 +1,37 @@
+"""Which trained guide, and how its scores are made: one frozen record. The command line is made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+from dibs.ranges import check, option
+
+MOST_STEPS = 64
+
+Runtime = Literal["auto", "onnx"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guidance:
+    """A guide and the settings of the paper's score. Nothing here can change an answer."""
+
+    guide: str | None = option(None, "a trained guide: relational, transformer, or a folder with card.json")
+    alpha: float = option(0.8, "weight of the guide's preference; the rest is for consistency", None, 0, 1, whole=False)
+    steps: int = option(1, "denoising steps, a forward pass each", None, 1, MOST_STEPS)
+    threads: int = option(1, "threads of one forward pass", None, 1)
+    runtime: Runtime = option(
+        "auto", "what runs the model; auto: ONNX Runtime, or compiled code where it is faster", Runtime
+    )
+    bare: bool = option(False, "a relational guide's network alone, without following singles first")
+
+    def __post_init__(self) -> None:
+        check(self)
+        idle = [f.name for f in fields(self) if f.name != "guide" and getattr(self, f.name) != f.default]
+        if self.guide is None and idle:
+            raise ValueError(f"{idle[0]} = {getattr(self, idle[0])!r} is a setting of a guide: name one with guide")
+
+    def check_order(self, order: str) -> None:
+        """Raise ValueError where the order of `Options` is a guide itself."""
+        if self.guide is not None and order == "oracle":
+            raise ValueError("order = 'oracle' is a guide itself: give one or the other")

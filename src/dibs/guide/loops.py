@@ -1,0 +1,174 @@
+"""The loops of a denoiser's guide, compiled: softmax over cells, and what K steps keep. Lists are `Lists` of relations.
+
+They call one another only within this file: Numba's cache does not notice a change elsewhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def normalise(logits, open_, true, cell_start, cell_item):  # type: ignore[no-untyped-def]
+    """Log of the softmax of `logits` [n, L] in each cell over its open literals; 0 where true, -inf elsewhere.
+
+    Returns (float32 [n, L], whether all logits of open literals are finite numbers).
+    """
+    found = np.full(open_.shape, -np.inf, np.float32)
+    finite = True
+    for s in range(len(open_)):
+        for c in range(len(cell_start) - 1):
+            top = -np.inf
+            for i in range(cell_start[c], cell_start[c + 1]):
+                v = cell_item[i]
+                if open_[s, v]:
+                    finite = finite and np.isfinite(logits[s, v])
+                    top = max(top, logits[s, v])
+            total = 0.0
+            for i in range(cell_start[c], cell_start[c + 1]):
+                v = cell_item[i]
+                if open_[s, v]:
+                    total += np.exp(logits[s, v] - top)
+            for i in range(cell_start[c], cell_start[c + 1]):
+                v = cell_item[i]
+                if open_[s, v]:
+                    found[s, v] = logits[s, v] - top - np.log(total)
+                elif true[s, v]:
+                    found[s, v] = 0
+    return found, finite
+
+
+@njit(cache=True, nogil=True)
+def open_cells(open_, cell_start, cell_item):  # type: ignore[no-untyped-def]
+    """[n] how many cells have an open literal."""
+    count = np.zeros(len(open_), np.int64)
+    for s in range(len(open_)):
+        for c in range(len(cell_start) - 1):
+            for i in range(cell_start[c], cell_start[c + 1]):
+                if open_[s, cell_item[i]]:
+                    count[s] += 1
+                    break
+    return count
+
+
+@njit(cache=True, nogil=True)
+def keep(found, open_, true, candidates, wanted, cell_start, cell_item, member_start, member, group_start, group):  # type: ignore[no-untyped-def]
+    """Make the next query of each state from `found` [n, L], in place: open_ and true [n, L].
+
+    `wanted` [n]: how many cells are kept now, the surest first, each with its likeliest literal; a cell whose likeliest
+    literal is excluded by a surer or an earlier one is passed over, and so is the cell of `candidates` [n, L]. Returns
+    [n] how many cells were kept.
+    """
+    kept = np.zeros(len(open_), np.int64)
+    cells = len(cell_start) - 1
+    confidence, best = np.empty(cells), np.empty(cells, np.int64)
+    for s in range(len(open_)):
+        for c in range(cells):
+            confidence[c], best[c] = -np.inf, -1
+            for i in range(cell_start[c], cell_start[c + 1]):
+                v = cell_item[i]
+                if candidates[s, v]:
+                    best[c] = -1
+                    break
+                if open_[s, v] and (best[c] < 0 or found[s, v] > confidence[c]):
+                    confidence[c], best[c] = found[s, v], v
+            if best[c] < 0:
+                confidence[c] = -np.inf
+        before = open_[s].copy()
+        taken = np.zeros(len(member_start) - 1, np.bool_)
+        for v in np.flatnonzero(true[s]):
+            for i in range(group_start[v], group_start[v + 1]):
+                taken[group[i]] = True
+        for c in np.argsort(-confidence, kind="mergesort"):
+            v = best[c]
+            if v < 0 or kept[s] >= wanted[s]:
+                continue
+            agreed = True
+            for i in range(group_start[v], group_start[v + 1]):
+                agreed = agreed and not taken[group[i]]
+            if agreed:
+                kept[s] += 1
+                _close(open_[s], v, c, taken, cell_start, cell_item, member_start, member, group_start, group)
+                true[s, v] = True
+        _restore(open_[s], true[s], before, cell_start, cell_item)
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _close(open_, v, c, taken, cell_start, cell_item, member_start, member, group_start, group):  # type: ignore[no-untyped-def]
+    """The literal v of cell c is kept: it and all that it excludes are not open any more."""
+    for i in range(cell_start[c], cell_start[c + 1]):
+        open_[cell_item[i]] = False
+    for i in range(group_start[v], group_start[v + 1]):
+        taken[group[i]] = True
+        for j in range(member_start[group[i]], member_start[group[i] + 1]):
+            open_[member[j]] = False
+
+
+@njit(cache=True, nogil=True)
+def _restore(open_, true, before, cell_start, cell_item):  # type: ignore[no-untyped-def]
+    """A cell that lost all its literals though none was kept gets them back."""
+    for c in range(len(cell_start) - 1):
+        alive = False
+        for i in range(cell_start[c], cell_start[c + 1]):
+            v = cell_item[i]
+            alive = alive or open_[v] or true[v]
+        if not alive:
+            for i in range(cell_start[c], cell_start[c + 1]):
+                open_[cell_item[i]] = before[cell_item[i]]
+
+
+@njit(cache=True, nogil=True)
+def settle(open_, group, begin, member, start):  # type: ignore[no-untyped-def]
+    """Singles, to the end: a literal that is alone in one of its groups is certain, and what it excludes is out.
+
+    `open_` [n, L]; `group`, `begin`: the groups of each literal; `member`, `start`: the literals of each group, all of
+    which are exactly-one groups. Returns (what is left open [n, L], what is certain [n, L]). Nothing is either in a
+    state that turns out to have no solution: no order of values can help there, so nobody need be asked.
+    """
+    groups = len(start) - 1
+    left, certain = open_.copy(), np.zeros(open_.shape, np.bool_)
+    size, done = np.zeros(groups, np.int64), np.zeros(groups, np.bool_)
+    queue = np.zeros(groups, np.int64)
+    for s in range(len(open_)):
+        head = tail = 0
+        for g in range(groups):
+            size[g] = 0
+            for i in range(start[g], start[g + 1]):
+                size[g] += left[s, member[i]]
+            done[g] = size[g] == 0  # it has its true literal
+            if size[g] == 1:
+                queue[tail] = g
+                tail += 1
+        fails = False
+        while head < tail and not fails:
+            g = queue[head]
+            head += 1
+            if done[g]:
+                continue
+            v = member[start[g]]
+            for i in range(start[g], start[g + 1]):
+                if left[s, member[i]]:
+                    v = member[i]
+            certain[s, v] = True
+            left[s, v] = False
+            for e in range(begin[v], begin[v + 1]):
+                done[group[e]] = True
+            for e in range(begin[v], begin[v + 1]):
+                for i in range(start[group[e]], start[group[e] + 1]):
+                    u = member[i]
+                    if not left[s, u]:
+                        continue
+                    left[s, u] = False
+                    for f in range(begin[u], begin[u + 1]):
+                        size[group[f]] -= 1
+                        if not done[group[f]]:
+                            if size[group[f]] == 1:
+                                queue[tail] = group[f]
+                                tail += 1
+                            fails = fails or size[group[f]] == 0
+        if fails:
+            left[s] = False
+            certain[s] = False
+    return left, certain

@@ -1,0 +1,214 @@
+"""What runs a guide's model: ONNX Runtime, on a GPU where its provider is installed, or compiled code of our own.
+
+Without a GPU the relational denoiser runs as `dibs.guide.native`, several times as fast; both say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.guide.card import AGAIN, ONNX, WEIGHTS, Card
+from dibs.guide.denoiser import Backend
+from dibs.guide.guidance import Runtime
+from dibs.problem.shape import shape
+from dibs.problem.structure import Structure
+from dibs.problem.sudoku import default_box
+from dibs.problem.text import InputError
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+
+GPU, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
+SILENT = 4  # what ONNX Runtime has to say is raised, in one line
+
+
+def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto") -> Backend:
+    """The model of a folder that has been verified; `threads` for one forward pass."""
+    if card.kind == "transformer":
+        return Transformer(Session(folder, threads, ["tokens"]), folder, card)
+    if runtime == "auto" and not _has_gpu() and _compiles():
+        return Compiled(folder, card, threads)
+    # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
+    return Relational(Session(folder, 1, ["features", "groups", "sizes"]), threads)
+
+
+def _has_gpu() -> bool:
+    try:
+        import onnxruntime
+    except ImportError:
+        return False
+    return GPU in onnxruntime.get_available_providers()
+
+
+def _compiles() -> bool:
+    """Whether Numba is switched on: `NUMBA_DISABLE_JIT=1` is for looking into kernels."""
+    from numba.core import config
+
+    return not config.DISABLE_JIT
+
+
+class Session:
+    """model.onnx, ready to run; it must have exactly the inputs `names` and the output "logits"."""
+
+    def __init__(self, folder: Path, threads: int, names: Sequence[str]) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise InputError("a trained guide is run by ONNX Runtime: pip install onnxruntime") from None
+
+        self.path = folder / ONNX
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # between calls the search runs
+        options.log_severity_level = SILENT
+        there = onnxruntime.get_available_providers()
+        try:
+            self._session = onnxruntime.InferenceSession(
+                self.path, options, providers=[provider for provider in (GPU, CPU) if provider in there]
+            )
+        except Exception as error:  # ONNX Runtime's own kinds have no other base
+            raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(self.path)) from None
+        inputs = [node.name for node in self._session.get_inputs()]
+        outputs = [node.name for node in self._session.get_outputs()]
+        if sorted(inputs) != sorted(names) or outputs != ["logits"]:
+            raise InputError(
+                f"takes {', '.join(inputs)} and gives {', '.join(outputs)}; its card's kind takes {', '.join(names)} "
+                f"and gives logits; {AGAIN}",
+                str(self.path),
+            )
+
+    def run(self, shape: tuple[int, ...], **inputs: NDArray[Any]) -> Floats:
+        """The logits, float32 of `shape`."""
+        try:
+            [logits] = self._session.run(["logits"], inputs)
+        except Exception as error:
+            raise InputError(f"failed: {_line(error)}", str(self.path)) from None
+        if logits.shape != shape or logits.dtype != np.float32:
+            raise InputError(f"returned {logits.dtype} {logits.shape}, not float32 {shape}", str(self.path))
+        found: Floats = logits
+        return found
+
+
+class Grids:
+    """A model of open literals and groups: it takes every Sudoku and Latin square."""
+
+    def refusal(self, structure: Structure) -> str | None:
+        if structure.family in ("sudoku", "latin"):
+            return None
+        return f"these weights take Sudokus and Latin squares, not the family {structure.family}"
+
+    def example(self) -> tuple[Structure, Bools, Bools]:
+        return _blank(shape(4, (2, 2)).structure)
+
+
+class Compiled(Grids):
+    """model.safetensors as compiled code."""
+
+    def __init__(self, folder: Path, card: Card, threads: int = 1) -> None:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        from dibs.guide.native import Native
+
+        path = folder / WEIGHTS
+        try:
+            width, rounds = int(card.config["width"]), int(card.config["rounds"])
+            self.model = Native(load_file(path), width, rounds, threads)
+        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
+
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        return self.model.logits(structure, open_)
+
+
+class Relational(Grids):
+    """Inputs: `features` [N, 7] of the N open literals, `groups` [N, K] they are in, `sizes` [3] of the kinds.
+
+    States are independent of one another, so each of `threads` runs a part of a batch.
+    """
+
+    def __init__(self, session: Session, threads: int = 1) -> None:
+        self.session = session
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
+        self.threads = threads
+
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        if self.pool is None or len(open_) < self.threads:
+            return self._part(structure, open_)
+        parts = np.array_split(open_, self.threads)
+        return np.concatenate(list(self.pool.map(partial(self._part, structure), parts)))
+
+    def _part(self, structure: Structure, open_: Bools) -> Floats:
+        from dibs.guide.graph import graph
+
+        found = graph(structure, open_)
+        logits = np.zeros(open_.shape, np.float32)
+        count = len(found.literal)
+        if count:
+            logits[found.state, found.literal] = self.session.run(
+                (count,),
+                features=found.features,
+                groups=found.link.reshape(count, -1),
+                sizes=np.diff(found.kinds),
+            )
+        return logits
+
+
+class Transformer:
+    """Input: `tokens` [n, cells] of the assigned cells; it has learned one grid size."""
+
+    def __init__(self, session: Session, folder: Path, card: Card) -> None:
+        self.session = session
+        try:
+            self.cells, self.size, self.vocabulary = (int(card.config[key]) for key in ("cells", "size", "vocabulary"))
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"config needs the numbers cells, size and vocabulary; {AGAIN}", str(folder)) from None
+        box = default_box(self.size)
+        if self.cells != self.size**2 or card.family != "sudoku" or box is None:
+            raise InputError(f"config has {self.cells} cells and {self.size} values: no Sudoku", str(folder))
+        self.box = box
+
+    def refusal(self, structure: Structure) -> str | None:
+        if structure.family == "sudoku" and structure.shape == self.box:
+            return None
+        hint = ": use --guide relational" if structure.family in ("sudoku", "latin") else ""
+        return f"these weights take {self.size}x{self.size} Sudokus; this puzzle is {_described(structure)}{hint}"
+
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        from dibs.model.codec import encode, from_true
+
+        tokens = encode(from_true(true, self.size), self.size, self.vocabulary)
+        return self.session.run((len(tokens), self.cells, self.size), tokens=tokens).reshape(open_.shape)
+
+    def example(self) -> tuple[Structure, Bools, Bools]:
+        return _blank(shape(self.size, self.box).structure)
+
+
+def _blank(structure: Structure) -> tuple[Structure, Bools, Bools]:
+    """A grid with nothing given."""
+    return structure, np.ones((1, structure.literals), bool), np.zeros((1, structure.literals), bool)
+
+
+def _described(structure: Structure) -> str:
+    """`16x16`, `6x6 with 3x2 boxes`, `a 9x9 Latin square`, `of the family cnf`."""
+    if structure.family == "latin":
+        [size] = structure.shape
+        return f"a {size}x{size} Latin square"
+    if structure.family != "sudoku":
+        return f"of the family {structure.family}"
+    rows, columns = structure.shape
+    size = rows * columns
+    usual = default_box(size) == structure.shape
+    return f"{size}x{size}" + ("" if usual else f" with {rows}x{columns} boxes")
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())

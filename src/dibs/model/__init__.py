@@ -1,0 +1,1 @@
+"""Training of guides; needs the extra `train` (torch). Running them does not: see `dibs.guide`."""

@@ -1,0 +1,147 @@
+"""From a trained module to a guide's folder (card.json, model.safetensors, model.onnx), and back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dibs
+from dibs.guide.card import AGAIN, CARD, FORMAT, ONNX, WEIGHTS, Card, verify
+from dibs.model.onnx_relational import relational_graph
+from dibs.model.onnx_transformer import transformer_graph
+from dibs.problem.text import InputError
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from torch import Tensor, nn
+
+LICENCE = "MIT"
+METADATA = "card"  # the key of the card, without checksums, in the metadata of both files
+
+
+def export(
+    module: nn.Module, folder: Path | str, *, data: str, trained: dict[str, Any], family: str = "sudoku"
+) -> None:
+    """Write a guide: all three files or none, and an older guide in `folder` is replaced only when they are there.
+
+    `data`: SHA-256 of the training data; `trained`: what is worth knowing about the training (steps, seconds, seed,
+    name of the configuration), anything that JSON can hold.
+    """
+    try:
+        import onnx  # noqa: F401
+        from safetensors.torch import save
+    except ImportError as error:
+        raise InputError(f"writing a guide needs {error.name}: pip install 'dibs[train]'") from None
+    kind, config, graph = _parts(module)
+    card = {
+        "format": FORMAT,
+        "kind": kind,
+        "config": config,
+        "family": family,
+        "licence": LICENCE,
+        "data": data,
+        "trained": trained,
+        "dibs": dibs.__version__,
+    }
+    metadata = {METADATA: json.dumps(card)}  # one entry: safetensors would write several in any order
+    tensors = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
+    files = {WEIGHTS: save(tensors, metadata), ONNX: graph(metadata).SerializeToString(deterministic=True)}
+    card["sha256"] = {name: sha256(content).hexdigest() for name, content in files.items()}
+    with _replacing(Path(folder)) as fresh:
+        for name, content in {**files, CARD: json.dumps(card, indent=2).encode() + b"\n"}.items():
+            _write(fresh / name, content)
+
+
+def load_module(folder: Path | str) -> nn.Module:
+    """The module of a guide's folder, in eval mode. Every tensor must be there in its shape, and no other."""
+    folder = Path(folder)
+    card = verify(folder)
+    module = _build(card, folder)
+    tensors = _tensors(folder / WEIGHTS)
+    wanted = module.state_dict()
+    faults = [f"no {name}" for name in sorted(wanted.keys() - tensors.keys())]
+    faults += [f"an unknown {name}" for name in sorted(tensors.keys() - wanted.keys())]
+    faults += [
+        f"{name} {list(tensors[name].shape)} instead of {list(wanted[name].shape)}"
+        for name in wanted.keys() & tensors.keys()
+        if tensors[name].shape != wanted[name].shape
+    ]
+    if faults:
+        more = f" and {len(faults) - 1} faults more" if len(faults) > 1 else ""
+        raise InputError(f"does not fit its card: it has {faults[0]}{more}; {AGAIN}", str(folder / WEIGHTS))
+    module.load_state_dict(tensors, strict=True)
+    return module.eval()
+
+
+def _parts(module: nn.Module) -> tuple[str, dict[str, Any], Callable[[dict[str, str]], ModelProto]]:
+    """(kind, constructor arguments, what writes the graph with its metadata)."""
+    from dibs.model.relational import Relational
+    from dibs.model.transformer import Transformer
+
+    if isinstance(module, Relational):
+        return "relational", module.config, partial(relational_graph, module)
+    if isinstance(module, Transformer):
+        return "transformer", module.configuration, partial(transformer_graph, module)
+    raise TypeError(f"{type(module).__name__} is neither a Relational nor a Transformer")
+
+
+def _build(card: Card, folder: Path) -> nn.Module:
+    from dibs.model.relational import Relational
+    from dibs.model.transformer import Transformer
+
+    try:
+        return (Relational if card.kind == "relational" else Transformer)(**card.config)
+    except (TypeError, ValueError, RuntimeError) as error:
+        line = " ".join(str(error).split())
+        raise InputError(f"config makes no {card.kind}: {line}; {AGAIN}", str(folder / CARD)) from None
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except SafetensorError as error:
+        raise InputError(f"is not a safetensors file: {error}; {AGAIN}", str(path)) from None
+
+
+@contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """A fresh folder beside `folder` that takes its name in the end; after a failure all is as it was."""
+    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {CARD, WEIGHTS, ONNX}):
+        raise InputError("is there already and is no guide: give another folder", str(folder))
+    place = folder.resolve()
+    fresh, old = (place.with_name(f"{place.name}.{os.getpid()}.{end}") for end in ("partial", "old"))
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        fresh.mkdir()
+        yield fresh
+        if place.exists():
+            place.rename(old)
+        try:
+            fresh.rename(place)
+        except OSError:
+            if old.exists():
+                old.rename(place)
+            raise
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror or error}", str(folder)) from None
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+        if place.exists():
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,0 +1,36 @@
+"""The figures of a run, as CSV and for TensorBoard."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+
+class Log:
+    """`log.csv` and TensorBoard events in `folder`; rows after step `start` (of an interrupted run) are dropped."""
+
+    def __init__(self, folder: Path, start: int) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        self.path = folder / "log.csv"
+        self.rows: list[dict[str, str]] = []
+        if start and self.path.exists():
+            with self.path.open(newline="") as file:
+                self.rows = [row for row in csv.DictReader(file) if int(row["step"]) <= start]
+        self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=start + 1)
+
+    def write(self, step: int, **figures: float) -> None:
+        self.rows.append({"step": str(step), **{name: f"{value:.6g}" for name, value in figures.items()}})
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        part = self.path.with_suffix(".part")
+        with part.open("w", newline="") as file:
+            out = csv.DictWriter(file, names)
+            out.writeheader()
+            out.writerows(self.rows)
+        part.replace(self.path)
+        for name, value in figures.items():
+            self.board.add_scalar(name, value, step)
+        self.board.flush()
+
+    def close(self) -> None:
+        self.board.close()

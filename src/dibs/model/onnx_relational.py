@@ -1,0 +1,78 @@
+"""The relational denoiser as an ONNX graph.
+
+Inputs, for a batch of states with N open literals in all (`dibs.guide.graph` makes them):
+
+    features  float32 [N, 7]   as the module takes them
+    groups    int64 [N, K]     the groups of each literal; groups are numbered kind by kind (cells, lines, boxes)
+    sizes     int64 [3]        how many groups each kind has
+
+Output: logits float32 [N]. K is 4 for a Sudoku and 3 for a Latin square, which has no boxes.
+
+Run it with one thread for each session (`intra_op_num_threads = 1`): ONNX Runtime adds to a group from several threads
+without a lock, and sums go wrong. States are independent, so several threads can each run a part of the batch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from dibs.guide.graph import FEATURES, KINDS
+from dibs.model.onnx_graph import GraphWriter
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from torch import nn
+
+    from dibs.model.relational import Relational
+
+MOST_GROUPS = 4  # of a literal: cell, row, column, box
+
+
+def relational_graph(module: Relational, metadata: dict[str, str]) -> ModelProto:
+    """The rounds are written out one after the other; their weights are stored once."""
+    w = GraphWriter()
+    features = w.input("features", "FLOAT", ["N", FEATURES])
+    groups = w.input("groups", "INT64", ["N", "K"])
+    sizes = w.input("sizes", "INT64", [len(KINDS)])
+    columns, parts = _columns(w, groups, sizes)
+    flat = [w.op("Reshape", column, w.ints(-1)) for column in columns]
+    nothing = w.weight("nothing", np.zeros((1, module.width), np.float32))
+    empty = w.op("Expand", nothing, w.op("Concat", w.op("ReduceSum", parts, keepdims=1), w.ints(1), axis=0))
+    h = w.linear(features, module.enter, "enter")
+    given = w.linear(features, module.given, "given")
+    for _ in range(module.rounds):
+        z = w.norm(h, module.norm, "norm")
+        rows = w.op("Relu", w.linear(z, module.pre, "pre"))
+        # A scatter and a gather for each column: to repeat the rows for all of them at once takes half as long again.
+        sums = empty
+        for column in columns:
+            sums = w.op("ScatterND", sums, column, rows, reduction="add")
+        messages = []
+        for kind, part in enumerate(w.ops("Split", len(KINDS) + 1, sums, parts, axis=0)[: len(KINDS)]):
+            inner, message = (cast("nn.Linear", layers[kind]) for layers in (module.inner, module.message))
+            inside = w.op("Relu", w.linear(part, inner, f"inner.{kind}"))
+            messages.append(w.linear(inside, message, f"message.{kind}"))
+        outbox = w.op("Concat", *messages, nothing, axis=0)
+        total = w.op("Add", w.linear(z, module.own, "own"), given)
+        for column in flat:
+            total = w.op("Add", total, w.op("Gather", outbox, column, axis=0))
+        h = w.op("Add", h, w.linear(w.op("Relu", total), module.out, "out"))
+    score = w.linear(w.norm(h, module.last, "last"), module.score, "score")
+    return w.model("relational", w.op("Reshape", score, w.ints(-1)), ["N"], metadata)
+
+
+def _columns(w: GraphWriter, groups: str, sizes: str) -> tuple[list[str], str]:
+    """Each literal's groups as MOST_GROUPS columns int64 [N, 1], and the sizes of the kinds with one group more.
+
+    That last group is nobody's: literals that are in fewer groups have it in the columns that are left, and its message
+    is always zero.
+    """
+    nobody = w.op("ReduceSum", sizes, keepdims=1)
+    count = w.op("Slice", w.op("Shape", groups), w.ints(0), w.ints(1))
+    spare = w.op("Expand", nobody, w.op("Concat", count, w.ints(MOST_GROUPS), axis=0))
+    wide = w.op("Concat", groups, spare, axis=1)
+    columns = w.op("Slice", wide, w.ints(0), w.ints(MOST_GROUPS), w.ints(1))
+    each = w.ops("Split", MOST_GROUPS, columns, w.ints(*[1] * MOST_GROUPS), axis=1)
+    return each, w.op("Concat", sizes, w.ints(1), axis=0)

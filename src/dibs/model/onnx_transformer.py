@@ -1,0 +1,71 @@
+"""The transformer as an ONNX graph: `tokens` int64 [n, cells] -> `logits` float32 [n, cells, size]."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dibs.model.onnx_graph import GraphWriter, array
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+    from torch import nn
+
+    from dibs.model.transformer import Block, Transformer
+
+CUBE = 0.044715  # of GPT-2's form of GELU
+
+
+def transformer_graph(module: Transformer, metadata: dict[str, str]) -> ModelProto:
+    w = GraphWriter()
+    cells, width = module.position.weight.shape
+    tokens = w.input("tokens", "INT64", ["n", cells])
+    embedded = w.op("Gather", w.weight("token.weight", array(module.token.weight)), tokens, axis=0)
+    h = w.op("Add", embedded, w.weight("position.weight", array(module.position.weight)))
+    for number, block in enumerate(module.blocks):
+        h = _block(w, h, block, width, f"blocks.{number}")  # type: ignore[arg-type]
+    z = w.norm(h, module.norm, "norm")
+    head = w.weight("head.weight", array(module.token.weight)[module.digits].T)  # the digits' own embeddings
+    size = module.digits.stop - module.digits.start
+    return w.model("transformer", w.op("MatMul", z, head), ["n", cells, size], metadata)
+
+
+def _block(w: GraphWriter, h: str, block: Block, width: int, name: str) -> str:
+    z = w.norm(h, block.before, f"{name}.before")
+    h = w.op("Add", h, _linear(w, _attend(w, z, block, width, name), block.merge, f"{name}.merge"))
+    z = w.norm(h, block.between, f"{name}.between")
+    inner = _gelu(w, _linear(w, z, block.grow, f"{name}.grow"))
+    return w.op("Add", h, _linear(w, inner, block.shrink, f"{name}.shrink"))
+
+
+def _attend(w: GraphWriter, z: str, block: Block, width: int, name: str) -> str:
+    """[n, cells, width] -> the same: every cell to every cell."""
+    each = width // block.heads
+    parts = w.ops("Split", 3, _linear(w, z, block.split, f"{name}.split"), w.ints(width, width, width), axis=2)
+    query, key, value = (w.op("Reshape", part, w.ints(0, 0, block.heads, each)) for part in parts)
+    query = w.op("Transpose", query, perm=[0, 2, 1, 3])
+    key = w.op("Transpose", key, perm=[0, 2, 3, 1])
+    value = w.op("Transpose", value, perm=[0, 2, 1, 3])
+    scale = w.weight(f"scale.{each}", np.array(1 / sqrt(each), np.float32))
+    weights = w.op("Softmax", w.op("MatMul", w.op("Mul", query, scale), key), axis=-1)
+    mixed = w.op("Transpose", w.op("MatMul", weights, value), perm=[0, 2, 1, 3])
+    return w.op("Reshape", mixed, w.ints(0, 0, width))
+
+
+def _linear(w: GraphWriter, x: str, layer: nn.Linear, name: str) -> str:
+    """x [n, cells, in] -> [n, cells, out]; Gemm takes two axes only."""
+    weight = w.weight(f"{name}.weight", array(layer.weight).T)
+    return w.op("Add", w.op("MatMul", x, weight), w.weight(f"{name}.bias", array(layer.bias)))
+
+
+def _gelu(w: GraphWriter, x: str) -> str:
+    """x/2 (1 + tanh(sqrt(2/pi) (x + CUBE x^3))), in the form that ONNX Runtime runs as one kernel."""
+
+    def number(value: float) -> str:
+        return w.weight(f"number.{value:.6g}", np.array(value, np.float32))
+
+    cubed = w.op("Mul", w.op("Pow", x, number(3)), number(CUBE))
+    curve = w.op("Tanh", w.op("Mul", w.op("Add", x, cubed), number(sqrt(2 / pi))))
+    return w.op("Mul", w.op("Mul", x, number(0.5)), w.op("Add", curve, number(1)))

@@ -1,0 +1,92 @@
+"""The relational denoiser: hidden states on open literals, messages through groups, the same weights in every round.
+
+It sees which literals are open and which groups they share, nothing else. So it is equivariant to every symmetry of
+the problem (digits, rows in a band, bands, columns, transposition), costs what the open literals cost, and takes a grid
+of any size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from dibs.guide.graph import FEATURES, KINDS, Graph
+
+
+class Inputs:
+    """A `Graph` as tensors on a device."""
+
+    def __init__(self, graph: Graph, device: torch.device | None = None) -> None:
+        tensors = [torch.from_numpy(array).to(device) for array in (*graph[:5], graph.cell)]
+        self.features, self.member, self.start, self.link, self.at, self.cell = tensors
+        self.kinds: list[int] = graph.kinds.tolist()
+
+
+class _Gather(torch.autograd.Function):
+    """Sums of rows over sparse sets; the gradient is the same along the transposed sets."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, of: Tensor, at: Tensor, back: Tensor, back_at: Tensor) -> Tensor:
+        ctx.sets = back, back_at
+        return F.embedding_bag(of, rows, at, mode="sum")
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> Any:
+        return F.embedding_bag(ctx.sets[0], grad.contiguous(), ctx.sets[1], mode="sum"), None, None, None, None
+
+
+def _sums(rows: Tensor, of: Tensor, at: Tensor, back: Tensor, back_at: Tensor) -> Tensor:
+    """[len(at), width] the sums of `rows` over the sets (of, at); (back, back_at) are the same pairs the other way."""
+    sums: Tensor = _Gather.apply(rows, of, at, back, back_at)  # type: ignore[no-untyped-call]
+    return sums
+
+
+class Relational(nn.Module):
+    """`width`: of the hidden state; `rounds`: how often messages pass."""
+
+    def __init__(self, width: int = 32, rounds: int = 16) -> None:
+        super().__init__()
+        self.width, self.rounds = width, rounds
+        self.enter = nn.Linear(FEATURES, width, bias=False)
+        self.given = nn.Linear(FEATURES, width, bias=False)
+        self.norm = nn.LayerNorm(width)
+        self.pre = nn.Linear(width, width)
+        self.inner = nn.ModuleList(nn.Linear(width, width) for _ in KINDS)
+        self.message = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in KINDS)
+        self.own = nn.Linear(width, width, bias=False)
+        self.out = nn.Linear(width, width)
+        self.last = nn.LayerNorm(width)
+        self.score = nn.Linear(width, 1)
+
+    @property
+    def config(self) -> dict[str, int]:
+        """The arguments that make this module again."""
+        return {"width": self.width, "rounds": self.rounds}
+
+    def forward(self, x: Inputs, heads: tuple[int, ...] = ()) -> list[Tensor]:
+        """Logits [N] of the open literals after each of the rounds `heads`; by default after the last one only."""
+        h = self.enter(x.features)
+        given = self.given(x.features)
+        logits = []
+        for turn in range(1, self.rounds + 1):
+            z = self.norm(h)
+            sums = _sums(F.relu(self.pre(z)), x.member, x.start, x.link, x.at)
+            kinds = zip(self.inner, self.message, x.kinds[:-1], x.kinds[1:], strict=True)
+            groups = torch.cat([message(F.relu(inner(sums[a:b]))) for inner, message, a, b in kinds])
+            inbox = _sums(groups, x.link, x.at, x.member, x.start)
+            h = h + self.out(F.relu(self.own(z) + given + inbox))
+            if turn in (heads or (self.rounds,)):
+                logits.append(self.score(self.last(h)).squeeze(1))
+        return logits
+
+
+def cell_log_probabilities(logits: Tensor, x: Inputs) -> Tensor:
+    """[N] log of the softmax within each literal's cell."""
+    cells = x.kinds[1]
+    top = logits.new_full((cells,), -torch.inf).scatter_reduce(0, x.cell, logits.detach(), "amax")
+    shifted = logits - top[x.cell]
+    total = logits.new_zeros(cells).index_add(0, x.cell, shifted.exp())
+    return shifted - total.log()[x.cell]

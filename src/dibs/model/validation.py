@@ -1,0 +1,54 @@
+"""How often a denoiser in training puts the right value first, on puzzles that were held out."""
+
+from __future__ import annotations
+
+import numpy as np
+from torch import nn
+
+from dibs.model.puzzles import Puzzles
+from dibs.model.states import States, collect
+from dibs.model.tasks import Task
+from dibs.problem.structure import Level
+
+PUZZLES = 100  # of each source
+BATCH = 256
+DEPTHS = (0, 1, 2, 4, 8)  # figures are given for these and the depths up to the next
+
+
+class Validation:
+    """States on the solution paths of held-out puzzles at one level, MRV ties by index."""
+
+    def __init__(self, task: Task, sources: dict[str, Puzzles], level: Level) -> None:
+        self.task = task
+        held = [s for s in sources.values() if s.held]
+        self.states: States | None = None
+        if held:
+            puzzles = np.concatenate([s.puzzles[: s.held][:PUZZLES] for s in held])
+            solutions = np.concatenate([s.solutions[: s.held][:PUZZLES] for s in held])
+            found = collect(task.of, puzzles, solutions, level)
+            self.states = found if len(found.depth) else None
+
+    def __call__(self, module: nn.Module) -> dict[str, float]:
+        """p_s overall, by depth and by arity, and the accuracy of the surest open cell; empty without puzzles."""
+        if self.states is None:
+            return {}
+        s = self.states
+        module.eval()
+        scores = np.concatenate(
+            [
+                self.task.log_probabilities(module, s.open[at : at + BATCH], s.true[at : at + BATCH])
+                for at in range(0, len(s.open), BATCH)
+            ]
+        )
+        module.train()
+        rows = np.arange(len(scores))
+        right = s.truth[rows, np.where(s.candidates, scores, -np.inf).argmax(axis=1)]
+        arity = s.candidates.sum(axis=1)
+        figures = {"p_s": right.mean(), "surest": s.truth[rows, scores.argmax(axis=1)].mean()}
+        for low, high in zip(DEPTHS, (*DEPTHS[1:], 10**9), strict=True):
+            if (at := (s.depth >= low) & (s.depth < high)).any():
+                figures["root" if low == 0 else f"depth_{low}+"] = right[at].mean()
+        for low in (2, 3, 4):
+            if (at := (arity == low) | ((low == 4) & (arity > 4))).any():
+                figures[f"arity_{low}" + ("+" if low == 4 else "")] = right[at].mean()
+        return {name: float(value) for name, value in figures.items()}

@@ -1,0 +1,79 @@
+"""What runs a model: compiled code and ONNX Runtime say the same, and which of them is taken."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dibs import InputError, generate
+from dibs.bench.experiment import load
+from dibs.guide import card
+from dibs.guide.denoiser import Denoiser
+from dibs.guide.runtime import Compiled, Relational, Transformer
+from randoms import latin, sudoku
+from visited import Visited, visited
+
+INSTALL = "^a trained guide is run by ONNX Runtime: pip install onnxruntime$"
+
+pytestmark = pytest.mark.usefixtures("no_gpu")
+
+
+@pytest.fixture(scope="module")
+def searched() -> dict[str, Visited]:
+    rng = np.random.default_rng(0)
+    return {
+        "4x4": visited([sudoku(rng, (2, 2), 3) for _ in range(20)], 60),
+        "9x9": visited(load("hard300", 10), 60),
+        "16x16": visited(list(generate.sudoku(2, box=(4, 4), givens=(100, 110), seed=1, workers=1)), 12),
+        "latin": visited([latin(rng, 7, 12) for _ in range(10)], 60),
+    }
+
+
+def apart(folder: Path, states: Visited, bare: bool) -> tuple[float, float]:
+    """How far the two are from each other at most: in log-probabilities of open literals, and in probabilities."""
+    compiled, onnx = Denoiser.load(folder, bare=bare), Denoiser.load(folder, runtime="onnx", bare=bare)
+    assert isinstance(compiled.backend, Compiled)
+    assert isinstance(onnx.backend, Relational)
+    one, other = (model.log_probabilities(*states)[states.open] for model in (compiled, onnx))
+    assert np.ptp(one[one > -20]) > 1, "there is something to differ in"
+    return np.abs(one - other).max(), np.abs(np.exp(one) - np.exp(other)).max()
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("shape", ["4x4", "9x9", "16x16", "latin"])
+def test_both_say_the_same(guides: Path, searched: dict[str, Visited], shape: str, bare: bool) -> None:
+    assert max(apart(guides / "relational", searched[shape], bare)) < 1e-4
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("shape", ["4x4", "9x9", "16x16", "latin"])
+def test_both_say_the_same_with_trained_weights(searched: dict[str, Visited], shape: str, bare: bool) -> None:
+    """Many rounds of float32: logs of small probabilities are a little further apart."""
+    for folder in card.shipped().values():
+        if card.Card.read(folder).kind == "relational":
+            logs, chances = apart(folder, searched[shape], bare)
+            assert logs < 1e-3
+            assert chances < 1e-4
+
+
+def test_which_is_taken(guides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(Denoiser.load(guides / "relational").backend, Compiled)
+    assert isinstance(Denoiser.load(guides / "transformer").backend, Transformer)
+    monkeypatch.setattr("dibs.guide.runtime._has_gpu", lambda: True)
+    assert isinstance(Denoiser.load(guides / "relational").backend, Relational)
+
+
+def test_without_onnx_runtime(guides: Path, searched: dict[str, Visited], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relational guide is as good as ever; what needs it says what to install."""
+    wanted = Denoiser.load(guides / "relational").log_probabilities(*searched["9x9"])
+    monkeypatch.undo()  # of no_gpu: where nothing can be imported, no GPU is found
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    found = Denoiser.load(guides / "relational").log_probabilities(*searched["9x9"])
+    assert np.array_equal(found, wanted)
+    with pytest.raises(InputError, match=INSTALL):
+        Denoiser.load(guides / "transformer")
+    with pytest.raises(InputError, match=INSTALL):
+        Denoiser.load(guides / "relational", runtime="onnx")

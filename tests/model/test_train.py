@@ -1,0 +1,244 @@
+"""Training: it learns, it can be interrupted, and nothing is lost."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from dibs.model import puzzles as source
+from dibs.model.checkpoint import Checkpoint
+from dibs.model.config import Config
+from dibs.model.puzzles import Puzzles, fingerprint, load
+from dibs.model.states import collect, eliminated
+from dibs.model.train import Progress, train
+from dibs.model.validation import Validation
+from dibs.problem import InputError
+from dibs.problem.shape import shape
+
+FOUR = shape(4, (2, 2))
+
+
+def _config(model: dict[str, Any], **train: Any) -> Config:
+    data = {"box": [2, 2], "minimal": 3000, "held": 0.1}
+    plan = {
+        "batch": 32,
+        "levels": {"eliminate": 1},
+        "judged": "eliminate",
+        "validate": 10**9,
+        "checkpoint": 10**9,
+        "warmup": 20,
+        "lr": 5e-3,
+    }
+    return Config.of("test", {"model": model, "data": data, "train": plan | train}, "test")
+
+
+TINY = {"kind": "relational", "width": 16, "rounds": 6}
+SMALL = {"kind": "transformer", "width": 24, "layers": 1, "heads": 2, "dropout": 0.2}
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Puzzles]:
+    """4x4 puzzles without repetition, so that the held-out ones are unseen."""
+    found = load(_config(TINY).data, tmp_path_factory.mktemp("data"), lambda *_: None)["minimal"]
+    _, first = np.unique(found.puzzles, axis=0, return_index=True)
+    first.sort()
+    held = len(first) // 5
+    return {"minimal": Puzzles(found.puzzles[first], found.solutions[first], held)}
+
+
+class _Losses:
+    """A report that keeps what it hears; it interrupts after step `stop`, as Ctrl-C would."""
+
+    def __init__(self, stop: int = 0) -> None:
+        self.stop = stop
+        self.all: list[Progress] = []
+
+    def __call__(self, now: Progress) -> None:
+        self.all.append(now)
+        if now.step == self.stop:
+            raise KeyboardInterrupt
+
+
+def test_a_tiny_guide_learns_4x4_from_nothing(four: dict[str, Puzzles], tmp_path: Path) -> None:
+    heard = _Losses()
+    train(_config(TINY, steps=400, ema=0.98), four, tmp_path, heard)
+    figures = heard.all[-1].figures
+    assert figures["p_s"] >= 0.97, figures
+    assert (tmp_path / "guide" / "card.json").exists()
+
+
+def test_with_shuffled_labels_there_is_nothing_to_learn(four: dict[str, Puzzles], tmp_path: Path) -> None:
+    found = four["minimal"]
+    rng = np.random.default_rng(0)
+    # The digits of each solution are renamed at random: the puzzle says nothing about them any more.
+    names = np.argsort(rng.random((len(found.solutions), 5))[:, 1:], axis=1).astype(np.uint8) + 1
+    shuffled = np.take_along_axis(names, found.solutions.astype(np.int64) - 1, axis=1)
+    heard = _Losses()
+    plan = _config(TINY, steps=200, root=1.0, masks=0.0)
+    train(plan, {"minimal": replace(found, solutions=shuffled, held=0)}, tmp_path, heard)
+    cells = eliminated(FOUR, found.puzzles).reshape(-1, 16, 4)
+    right = np.take_along_axis(cells, shuffled[:, :, None].astype(np.int64) - 1, axis=2)[:, :, 0]
+    chance = float(np.log(cells.sum(axis=2)[right]).mean())
+    last = np.mean([now.loss for now in heard.all[-20:]])
+    assert last > 0.95 * chance
+
+
+@pytest.mark.parametrize("model", [TINY, SMALL], ids=["relational", "transformer"])
+def test_an_interrupted_run_ends_as_an_undisturbed_one(
+    model: dict[str, Any], four: dict[str, Puzzles], tmp_path: Path
+) -> None:
+    plan = _config(model, steps=40, checkpoint=12)
+    train(plan, four, tmp_path / "whole", _Losses())
+    with pytest.raises(KeyboardInterrupt):
+        train(plan, four, tmp_path / "cut", _Losses(stop=19))
+    assert Checkpoint.read(tmp_path / "cut" / "checkpoint.pt").step == 19
+    train(plan, four, tmp_path / "cut", _Losses(), resume=True)
+    _same(tmp_path / "whole", tmp_path / "cut")
+
+
+def test_a_killed_run_goes_on_from_its_last_checkpoint(
+    four: dict[str, Puzzles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = _config(TINY, steps=40, checkpoint=12)
+    train(plan, four, tmp_path / "whole", _Losses())
+
+    def killed(now: Progress) -> None:
+        if now.step == 20:
+            raise SystemExit  # nothing is written, as with kill -9
+
+    with pytest.raises(SystemExit):
+        train(plan, four, tmp_path / "cut", killed)
+    assert Checkpoint.read(tmp_path / "cut" / "checkpoint.pt").step == 12
+    train(plan, four, tmp_path / "cut", _Losses(), resume=True)
+    _same(tmp_path / "whole", tmp_path / "cut")
+
+
+def _same(one: Path, other: Path) -> None:
+    a, b = Checkpoint.read(one / "checkpoint.pt"), Checkpoint.read(other / "checkpoint.pt")
+    assert a.step == b.step
+    assert a.data == b.data
+    for mine, its in ((a.weights, b.weights), (a.average, b.average)):
+        assert mine.keys() == its.keys()
+        assert all(torch.equal(mine[name], its[name]) for name in mine)
+    assert str(a.optimiser) == str(b.optimiser)
+    assert (one / "guide" / "model.safetensors").read_bytes()[-64:] == (
+        other / "guide" / "model.safetensors"
+    ).read_bytes()[-64:]
+
+
+def test_a_full_disk_keeps_the_previous_checkpoint(
+    four: dict[str, Puzzles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = _config(TINY, steps=12, checkpoint=4)
+    write = torch.save
+    calls = []
+
+    def full(*args: Any, **kwargs: Any) -> None:
+        calls.append(1)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(*args, **kwargs)
+
+    monkeypatch.setattr(torch, "save", full)
+    heard = _Losses()
+    train(plan, four, tmp_path, heard)
+    notes = [now.note for now in heard.all if now.note]
+    assert len(notes) == 1
+    assert "step 8" in notes[0]
+    assert "No space left" in notes[0]
+    assert "\n" not in notes[0]
+    assert Checkpoint.read(tmp_path / "checkpoint.pt").step == 12
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_checkpoint_of_another_run_is_refused(four: dict[str, Puzzles], tmp_path: Path) -> None:
+    train(_config(TINY, steps=2), four, tmp_path, _Losses())
+    other = {"minimal": replace(four["minimal"], puzzles=four["minimal"].puzzles[::-1].copy())}
+    with pytest.raises(InputError, match="other puzzles"):
+        train(_config(TINY, steps=4), other, tmp_path, _Losses(), resume=True)
+    with pytest.raises(InputError, match=r"another \[model\]"):
+        train(_config(TINY | {"width": 8}, steps=4), four, tmp_path, _Losses(), resume=True)
+    whole = (tmp_path / "checkpoint.pt").read_bytes()
+    (tmp_path / "checkpoint.pt").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="not a whole checkpoint"):
+        train(_config(TINY, steps=4), four, tmp_path, _Losses(), resume=True)
+    (tmp_path / "checkpoint.pt").unlink()
+    with pytest.raises(InputError, match="no checkpoint"):
+        train(_config(TINY, steps=4), four, tmp_path, _Losses(), resume=True)
+
+
+def test_the_log_goes_on_where_it_was(four: dict[str, Puzzles], tmp_path: Path) -> None:
+    plan = _config(TINY, steps=12, validate=2, checkpoint=4)
+    with pytest.raises(KeyboardInterrupt):
+        train(plan, four, tmp_path, _Losses(stop=7))
+    train(plan, four, tmp_path, _Losses(), resume=True)
+    lines = (tmp_path / "log.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in lines] == ["step", "2", "4", "6", "8", "10", "12"]
+    assert {"loss", "p_s", "root", "surest", "lr"} <= set(lines[0].split(","))
+    assert list((tmp_path / "tensorboard").iterdir())
+
+
+def test_17_clue_puzzles_are_kept_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    test_puzzle = np.zeros((1, 81), np.uint8)
+    test_puzzle[0, :17] = 1
+    monkeypatch.setattr(source, "make", lambda *_: test_puzzle)
+    with pytest.raises(AssertionError, match="testing only"):
+        load(Config.of("x", {"data": {"minimal": 1}}, "x").data, tmp_path, lambda *_: None)
+
+
+def test_data_is_made_once_and_by_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Config.of("x", {"data": {"box": [2, 2], "easy": 50, "givens": [6, 9]}}, "x").data
+    monkeypatch.setattr(source, "PIECE", source.PIECE | {"easy": 20})
+    monkeypatch.setattr(source, "cores", lambda: 1)
+    first = load(data, tmp_path / "a", lambda *_: None)
+    again = load(data, tmp_path / "b", lambda *_: None)
+    assert fingerprint(first) == fingerprint(again)
+    assert fingerprint(load(replace(data, seed=2), tmp_path / "a", lambda *_: None)) != fingerprint(first)
+    monkeypatch.setattr(source, "make", lambda *_: pytest.fail("made again"))
+    assert fingerprint(load(data, tmp_path / "a", lambda *_: None)) == fingerprint(first)
+    solved = first["easy"].solutions
+    assert (np.sort(solved.reshape(-1, 4, 4), axis=2) == np.arange(1, 5)).all()
+
+
+def test_validation_knows_right_from_wrong(four: dict[str, Puzzles]) -> None:
+    class Knows:
+        of = FOUR
+
+        def __init__(self, sign: float) -> None:
+            self.sign = sign
+
+        def log_probabilities(self, _module: Any, open_: Any, true: Any) -> Any:
+            at = np.flatnonzero((states.open == open_[:1]).all(axis=1))[0]
+            wanted = self.sign * states.truth[at : at + len(open_)]
+            return np.where(open_, wanted, -np.inf).astype(np.float32)
+
+    held = four["minimal"]
+    count = min(held.held, 100)
+    states = collect(FOUR, held.puzzles[:count], held.solutions[:count], "eliminate")
+    module = torch.nn.Identity()
+    right = Validation(Knows(1.0), four, "eliminate")(module)  # type: ignore[arg-type]
+    wrong = Validation(Knows(-1.0), four, "eliminate")(module)  # type: ignore[arg-type]
+    assert set(right.values()) == {1.0}
+    assert set(wrong.values()) == {0.0}
+
+
+def test_the_papers_recipe_runs_in_two_processes(four: dict[str, Puzzles], tmp_path: Path) -> None:
+    paper = Config.read(Path(__file__).parents[2] / "configs" / "transformer-paper.toml")
+    tables = paper.tables()
+    tables["data"] |= {"box": [2, 2]}
+    tables["train"] |= {"steps": 3, "batch": 8, "devices": 2, "accelerator": "cpu", "precision": "bf16-mixed"}
+    plan = Config.of("paper", tables, "test")
+    train(plan, {"easy": replace(four["minimal"], held=0)}, tmp_path, _nothing)
+    state = Checkpoint.read(tmp_path / "checkpoint.pt")
+    assert state.step == 3
+    assert all(torch.isfinite(value).all() for value in state.weights.values())
+
+
+def _nothing(now: Progress) -> None:
+    """A report that other processes can be given."""

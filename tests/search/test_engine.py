@@ -1,0 +1,129 @@
+"""What a guide costs: calls, its time, time limits that count it, and how full its batches are."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from time import sleep
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dibs
+from dibs import Asks, Options, Sudoku
+from dibs.bench.experiment import load
+from dibs.search.engine import Engine
+from dibs.search.solve import GUIDED_LEAST, solve_batches, solve_together
+
+MODULE = sys.modules[solve_together.__module__]
+PUZZLE = Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")
+
+
+class Slow:
+    """Scores nothing, and takes its time."""
+
+    passes = 3
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self.sizes: list[int] = []
+
+    def rank(self, asks: Asks) -> NDArray[Any]:
+        self.sizes.append(len(asks))
+        if self.seconds:
+            sleep(self.seconds)
+        return np.zeros(asks.open.shape)
+
+
+def test_calls_are_asks_times_passes() -> None:
+    outcome = dibs.solve(PUZZLE, guide=Slow(), level="naked", trigger="binary")
+    assert 0 < outcome.asks <= outcome.nodes
+    assert outcome.calls == 3 * outcome.asks
+    assert outcome.guide_seconds > 0
+    plain = dibs.solve(PUZZLE, level="naked")
+    assert (plain.asks, plain.calls, plain.guide_seconds) == (0, 0, 0)
+    assert (plain.nodes, plain.solution) == (outcome.nodes, outcome.solution)
+    oracle = dibs.solve(PUZZLE, level="naked", order="oracle")
+    assert (oracle.asks, oracle.calls) == (1, 0)
+    assert oracle.guide_seconds > 0
+
+
+def test_the_guides_time_is_shared_equally_and_kept_apart() -> None:
+    guide = Slow(0.02)
+    engine = Engine(load("sample17", 10), Options(level="naked", nodes=4), guided=True)
+    engine.run(guide)
+    outcomes = [outcome for outcome in engine.outcomes() if outcome]
+    assert len(outcomes) == 10
+    spent = sum(outcome.guide_seconds for outcome in outcomes)
+    assert spent >= 0.02 * len(guide.sizes)
+    assert sum(outcome.seconds for outcome in outcomes) < spent
+    first = outcomes[0]
+    assert first.guide_seconds >= sum(0.02 / size for size in guide.sizes) * first.asks / len(guide.sizes) * 0.99
+
+
+def test_batches_and_occupancy() -> None:
+    puzzles = [PUZZLE, *load("hard300", 9)]
+    engine = Engine(puzzles, Options(level="naked"), guided=True)
+    assert engine.occupancy == 0
+    guide = Slow()
+    engine.run(guide)
+    assert engine.batches == len(guide.sizes)
+    assert engine.asked == sum(guide.sizes) == sum(o.asks for o in engine.outcomes() if o)
+    assert guide.sizes[0] == 10
+    assert guide.sizes == sorted(guide.sizes, reverse=True), "every unfinished search is in every batch"
+    assert engine.occupancy == pytest.approx(np.mean(guide.sizes) / 10)
+    same = Engine([PUZZLE] * 5, Options(level="naked"), guided=True)
+    same.run(Slow())
+    assert same.occupancy == 1
+
+
+def test_the_time_limit_counts_the_guide() -> None:
+    """0.05 s a query and a tenth of a second: the search alone takes some milliseconds."""
+    assert dibs.solve(PUZZLE, level="naked", seconds=5).status == "SAT"
+    late = dibs.solve(PUZZLE, guide=Slow(0.05), level="naked", seconds=0.1)
+    assert late.status == "LIMIT"
+    assert 1 <= late.asks <= 2
+    assert late.calls == 3 * late.asks
+    assert late.seconds < 0.1 <= late.seconds + late.guide_seconds
+
+
+def test_a_search_out_of_time_has_not_asked() -> None:
+    guide = Slow()
+    none = dibs.solve(PUZZLE, guide=guide, level="naked", seconds=0)
+    assert (none.status, none.asks, none.calls, guide.sizes) == ("LIMIT", 0, 0, [])
+
+
+def test_waiting_for_ones_turn_is_nobodys_time() -> None:
+    turn = threading.Lock()
+    engine = Engine([PUZZLE], Options(level="naked", nodes=1), guided=True)
+    turn.acquire()
+    threading.Timer(0.3, turn.release).start()
+    engine.run(Slow(), turn=turn)
+    [outcome] = engine.outcomes()
+    assert outcome
+    assert outcome.seconds + outcome.guide_seconds < 0.25
+
+
+@pytest.mark.parametrize("guided", [False, True])
+def test_a_slow_guide_is_still_asked_about_many(guided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches of a stream shrink while they are slow, but not to single searches if a guide is asked."""
+    monkeypatch.setattr(MODULE, "QUICK", 0)
+    monkeypatch.setattr(MODULE, "SLOW", 0)  # every batch is slow
+    puzzles = load("sample17") * 2
+    guide = Slow() if guided else None
+    batches = solve_batches(enumerate(puzzles), guide=guide, workers=1, nodes=0, level="naked")
+    sizes = [len(batch) for batch in batches]
+    assert sum(sizes) == 260
+    assert max(sizes) == (GUIDED_LEAST if guided else 1)
+
+
+def test_solve_together_is_solve_for_each() -> None:
+    puzzles = [*load("hard300", 5), Sudoku.parse("1..............."), *load("hard300", 8)[5:]]
+    guide = Slow()
+    together = solve_together(puzzles, guide=guide, level="naked")
+    assert guide.sizes[0] == 8
+    for puzzle, outcome in zip(puzzles, together, strict=True):
+        alone = dibs.solve(puzzle, guide=Slow(), level="naked")
+        assert (outcome.solution, outcome.nodes, outcome.calls) == (alone.solution, alone.nodes, alone.calls)
