@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from dibs.bench.experiment import BUNDLED, Experiment, Row, load, shipped
+from dibs.bench.experiment import BUNDLED, Experiment, Row, load
 from dibs.bench.runner import Record, run
 from dibs.bench.summary import summarise
+from dibs.bundled import bundled
 from dibs.cli import main
 from dibs.guide import Guidance, card
 from dibs.guide.denoiser import Denoiser
@@ -23,7 +24,7 @@ from shell import SEARCHED
 
 
 def test_the_shipped_experiments_are_readable() -> None:
-    names = [path.stem for path in shipped().glob("*.toml")]
+    names = [path.stem for path in bundled("experiments").glob("*.toml")]
     assert "baselines" in names
     for name in names:
         assert Experiment.read(name).rows
@@ -39,7 +40,7 @@ def test_baselines_are_those_of_the_paper() -> None:
     assert rows["+ FC + LCV + Degree"] == Options(level="naked", tie="degree", order="lcv")
     guided = [row for row in Experiment.read("baselines").rows if row.guidance.guide]
     assert guided == list(Experiment.read("baselines").rows[-len(guided) :]), "DiBS comes last"
-    paper = Row("DiBS relational, 2 values", Options(level="naked", trigger="binary"), Guidance(guide="relational"))
+    paper = Row("DiBS, 2 values", Options(level="naked", trigger="binary"), Guidance(guide="relational"))
     assert guided[0] == paper
 
 
@@ -120,9 +121,9 @@ def test_rows_with_a_guide_run_in_batches(guides: Path, monkeypatch: pytest.Monk
 
 
 def counting(loaded: list[tuple[str, int, str]], load: Any) -> Any:
-    def wrapped(cls: type[Denoiser], name: str, threads: int, runtime: str) -> Any:
+    def wrapped(cls: type[Denoiser], name: str, threads: int, runtime: str, *, bare: bool) -> Any:
         loaded.append((name, threads, runtime))
-        return load(cls, name, threads, runtime)
+        return load(cls, name, threads, runtime, bare=bare)
 
     return wrapped
 

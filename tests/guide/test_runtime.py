@@ -51,11 +51,11 @@ def test_both_say_the_same(guides: Path, searched: dict[str, Visited], shape: st
 @pytest.mark.parametrize("bare", [False, True])
 @pytest.mark.parametrize("shape", ["4x4", "9x9", "16x16", "latin"])
 def test_both_say_the_same_with_trained_weights(searched: dict[str, Visited], shape: str, bare: bool) -> None:
-    """Many rounds of float32: logs of small probabilities are a little further apart."""
+    """Thirty-two rounds of float32: logs of small probabilities are a little further apart."""
     for folder in card.shipped().values():
         if card.Card.read(folder).kind == "relational":
             logs, chances = apart(folder, searched[shape], bare)
-            assert logs < 1e-3
+            assert logs < 1e-2
             assert chances < 1e-4
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from dibs.bundled import read_toml
 from dibs.guide import Guidance
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.text import check_keys
@@ -32,11 +32,7 @@ class Experiment:
     @classmethod
     def read(cls, source: str) -> Experiment:
         """From a TOML file, or by the name of one that comes with dibs. An unknown key names the nearest valid one."""
-        path = _find(source)
-        try:
-            table = tomllib.loads(path.read_text())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"is not TOML: {error}", file=str(path)) from None
+        path, table = read_toml(source, "experiments", "experiment")
         check_keys(table, {"title", "puzzles", "row"}, str(path), "")
         rows = table.get("row", [])
         if not isinstance(rows, list) or not rows:
@@ -61,21 +57,6 @@ def _row(table: dict[str, Any], number: int, path: Path) -> Row:
     except ValueError as error:
         raise InputError(f"row {number}: {error}", file=str(path)) from None
     return row
-
-
-def shipped() -> Path:
-    """The folder of experiments: inside an installed package, beside `src` in a checkout."""
-    package = Path(str(files("dibs")))
-    inside = package / "experiments"
-    return inside if inside.is_dir() else package.parents[1] / "experiments"
-
-
-def _find(source: str) -> Path:
-    for path in (Path(source), shipped() / f"{source}.toml"):
-        if path.is_file():
-            return path
-    names = ", ".join(sorted(path.stem for path in shipped().glob("*.toml")))
-    raise InputError(f"no such experiment; dibs comes with: {names}", file=source)
 
 
 def load(puzzles: str, most: int | None = None) -> list[Instance]:

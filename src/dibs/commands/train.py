@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    config: Annotated[Path, Parameter(help="a TOML file with the tables [model], [data] and [train]")],
+    config: Annotated[str, Parameter(help="a TOML file, or the name of one that comes with dibs")],
     /,
     *,
     output: Annotated[

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from dibs.bundled import read_toml
 from dibs.problem import InputError
 from dibs.problem.structure import LEVELS, Level
 from dibs.problem.text import check_keys
@@ -83,14 +83,12 @@ class Config:
     train: Train
 
     @classmethod
-    def read(cls, path: Path) -> Config:
-        """From a TOML file; an unknown key names the nearest valid one, a value out of range its range."""
-        if not path.is_file():
-            raise InputError("no such configuration; dibs comes with some in configs/", file=str(path))
-        try:
-            table = tomllib.loads(path.read_text())
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(f"is not TOML: {error}", file=str(path)) from None
+    def read(cls, source: str | Path) -> Config:
+        """From a TOML file, or by the name of one that comes with dibs.
+
+        An unknown key names the nearest valid one, a value out of range its range.
+        """
+        path, table = read_toml(str(source), "configs", "configuration")
         return cls.of(path.stem, table, str(path))
 
     @classmethod
