@@ -215,4 +215,4 @@ def test_a_transformer_is_no_relational_model(tmp_path: Path, runtime: str, says
 
 
 def test_card_json_is_plain(folder: Path) -> None:
-    assert set(json.loads((folder / "card.json").read_text())) == set(Card.__dataclass_fields__)
+    assert set(json.loads((folder / "card.json").read_text())) == set(Card.__dataclass_fields__) - {"calibration"}

@@ -36,6 +36,7 @@ class Card:
     trained: dict[str, Any]  # steps, seconds, seed, name of the configuration: free
     dibs: str  # the version that wrote it
     sha256: dict[str, str]  # of the files beside the card, by name
+    calibration: tuple[float, float] = (0.0, 0.0)  # a and b of `loops.temper`; optional on a card
 
     @classmethod
     def read(cls, folder: Path) -> Card:
@@ -61,7 +62,13 @@ def _checked(table: Any, path: str) -> dict[str, Any]:
     if table.get("format") != FORMAT:
         raise InputError(f"format {table.get('format')!r} is not known; this version of dibs reads {FORMAT}", path)
     wanted = {"format": int, "config": dict, "trained": dict, "sha256": dict}
+    pair = table.setdefault("calibration", [0.0, 0.0])
+    if not isinstance(pair, list) or len(pair) != 2 or not all(type(v) in (int, float) and abs(v) < 100 for v in pair):
+        raise InputError(f"'calibration' must be two numbers; {AGAIN}", path)
+    table["calibration"] = (float(pair[0]), float(pair[1]))
     for field in fields(Card):
+        if field.name == "calibration":
+            continue
         if field.name not in table:
             raise InputError(f"has no {field.name!r}; {AGAIN}", path)
         if not isinstance(table[field.name], kind := wanted.get(field.name, str)):

@@ -90,7 +90,7 @@ class Denoiser:
 
     def _run(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         from dibs.guide.graph import groups_of
-        from dibs.guide.loops import normalise, settle
+        from dibs.guide.loops import normalise, settle, temper
 
         of = relations(structure)
         if not of.partitioned:
@@ -106,6 +106,8 @@ class Denoiser:
         found, finite = normalise(np.where(asked, logits, np.float32(0)), possible, true, *of.cells)
         if not finite:
             raise InputError("the model returned a logit that is not a finite number", str(self.folder))
+        if any(self.card.calibration):
+            temper(found, possible, *self.card.calibration, *of.cells)
         found[open_ & ~possible] = EXCLUDED
         result: Floats = found
         return result

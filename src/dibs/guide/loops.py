@@ -40,6 +40,40 @@ def normalise(logits, open_, true, cell_start, cell_item):  # type: ignore[no-un
 
 
 @njit(cache=True, nogil=True)
+def temper(found, possible, a, b, cell_start, cell_item):  # type: ignore[no-untyped-def]
+    """Calibrate, in place: `found` [n, L], log-probabilities over the literals `possible` [n, L] of each cell.
+
+    A state's temperature is exp(a + b u), where u is 1 - the probability of a cell's first value, averaged over the
+    cells: the less a network knows about a state, the less its confidence is worth. Orders within a cell stay.
+    """
+    for s in range(len(found)):
+        doubt, cells = 0.0, 0
+        for c in range(len(cell_start) - 1):
+            top = -np.inf
+            for i in range(cell_start[c], cell_start[c + 1]):
+                if possible[s, cell_item[i]]:
+                    top = max(top, found[s, cell_item[i]])
+            if top > -np.inf:
+                doubt += 1 - np.exp(top)
+                cells += 1
+        if cells == 0:
+            continue
+        scale = np.exp(-a - b * doubt / cells)
+        for c in range(len(cell_start) - 1):
+            top, total = -np.inf, 0.0
+            for i in range(cell_start[c], cell_start[c + 1]):
+                if possible[s, cell_item[i]]:
+                    top = max(top, scale * found[s, cell_item[i]])
+            for i in range(cell_start[c], cell_start[c + 1]):
+                if possible[s, cell_item[i]]:
+                    total += np.exp(scale * found[s, cell_item[i]] - top)
+            for i in range(cell_start[c], cell_start[c + 1]):
+                v = cell_item[i]
+                if possible[s, v]:
+                    found[s, v] = scale * found[s, v] - top - np.log(total)
+
+
+@njit(cache=True, nogil=True)
 def open_cells(open_, cell_start, cell_item):  # type: ignore[no-untyped-def]
     """[n] how many cells have an open literal."""
     count = np.zeros(len(open_), np.int64)

@@ -59,6 +59,15 @@ def export(
             _write(fresh / name, content)
 
 
+def set_calibration(folder: Path, pair: tuple[float, float]) -> None:
+    """Write a guide's calibration on its card; weights and checksums stay."""
+    path = folder / CARD
+    card = json.loads(path.read_text(encoding="utf-8")) | {"calibration": [round(value, 4) for value in pair]}
+    part = folder / f"{CARD}.part"
+    _write(part, json.dumps(card, indent=2).encode() + b"\n")
+    part.replace(path)
+
+
 def load_module(folder: Path | str) -> nn.Module:
     """The module of a guide's folder, in eval mode. Every tensor must be there in its shape, and no other."""
     folder = Path(folder)

@@ -22,8 +22,8 @@ from dibs.model.checkpoint import Checkpoint, Unwritable
 from dibs.model.config import Config, Train
 from dibs.model.log import Log
 from dibs.model.puzzles import Puzzles, fingerprint
-from dibs.model.tasks import CHUNK, task
-from dibs.model.validation import Validation
+from dibs.model.tasks import CHUNK, Task, task
+from dibs.model.validation import Validation, held_out
 from dibs.problem import InputError
 
 SMOOTH = 0.98  # of the loss that is shown: a mean over about 50 steps
@@ -119,7 +119,7 @@ class _Run:
             if log:
                 log.close()
         if log:
-            self.finish(_with(learn.module(finished=True), state.average), state)
+            self.finish(learn, _with(learn.module(finished=True), state.average), state)
 
     @property
     def path(self) -> Path:
@@ -152,8 +152,10 @@ class _Run:
             return f"no checkpoint at step {state.step}, the previous one is kept: {error}"
         return ""
 
-    def finish(self, module: nn.Module, state: Checkpoint) -> None:
-        from dibs.model.export import export
+    def finish(self, learn: Task, module: nn.Module, state: Checkpoint) -> None:
+        from dibs.guide.denoiser import Denoiser
+        from dibs.model.calibrate import fit, unfamiliar
+        from dibs.model.export import export, set_calibration
 
         trained = {
             "config": self.config.name,
@@ -161,7 +163,11 @@ class _Run:
             "seconds": round(state.seconds),
             "seed": self.config.train.seed,
         }
-        export(module, self.folder / "guide", data=state.data, trained=trained)
+        guide = self.folder / "guide"
+        export(module, guide, data=state.data, trained=trained)
+        states = unfamiliar(learn.of) or held_out(learn.of, self.sources, "hidden")
+        if states:
+            set_calibration(guide, fit(Denoiser.load(guide), learn.of.structure, states))
 
 
 class _Batches:

@@ -8,6 +8,7 @@ from torch import nn
 from dibs.model.puzzles import Puzzles
 from dibs.model.states import States, collect
 from dibs.model.tasks import Task
+from dibs.problem.shape import Shape
 from dibs.problem.structure import Level
 
 PUZZLES = 100  # of each source
@@ -20,13 +21,7 @@ class Validation:
 
     def __init__(self, task: Task, sources: dict[str, Puzzles], level: Level) -> None:
         self.task = task
-        held = [s for s in sources.values() if s.held]
-        self.states: States | None = None
-        if held:
-            puzzles = np.concatenate([s.puzzles[: s.held][:PUZZLES] for s in held])
-            solutions = np.concatenate([s.solutions[: s.held][:PUZZLES] for s in held])
-            found = collect(task.of, puzzles, solutions, level)
-            self.states = found if len(found.depth) else None
+        self.states = held_out(task.of, sources, level)
 
     def __call__(self, module: nn.Module) -> dict[str, float]:
         """p_s overall, by depth and by arity, and the accuracy of the surest open cell; empty without puzzles."""
@@ -52,3 +47,14 @@ class Validation:
             if (at := (arity == low) | ((low == 4) & (arity > 4))).any():
                 figures[f"arity_{low}" + ("+" if low == 4 else "")] = right[at].mean()
         return {name: float(value) for name, value in figures.items()}
+
+
+def held_out(of: Shape, sources: dict[str, Puzzles], level: Level) -> States | None:
+    """The states on the solution paths of held-out puzzles of all sources, or None if there are none."""
+    held = [s for s in sources.values() if s.held]
+    if not held:
+        return None
+    puzzles = np.concatenate([s.puzzles[: s.held][:PUZZLES] for s in held])
+    solutions = np.concatenate([s.solutions[: s.held][:PUZZLES] for s in held])
+    found = collect(of, puzzles, solutions, level)
+    return found if len(found.depth) else None
