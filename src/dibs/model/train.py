@@ -154,8 +154,8 @@ class _Run:
 
     def finish(self, learn: Task, module: nn.Module, state: Checkpoint) -> None:
         from dibs.guide.denoiser import Denoiser
-        from dibs.model.calibrate import fit, unfamiliar
         from dibs.model.export import export, set_calibration
+        from dibs.model.temperature import fit, unfamiliar
 
         trained = {
             "config": self.config.name,

@@ -15,9 +15,9 @@ from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.loops import temper
 from dibs.guide.relations import relations
-from dibs.model.calibrate import fit
 from dibs.model.export import set_calibration
 from dibs.model.states import States
+from dibs.model.temperature import fit
 from dibs.problem import InputError
 from dibs.problem.shape import Shape
 
