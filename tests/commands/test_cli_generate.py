@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+import tiny
 from dibs import CNF, Instance, Latin, Sudoku, generate, read_instances
+from dibs.generate import doubting
 from dibs.problem.reading import Family
 from shell import PUZZLE, SEARCHED, Run, runner
 
@@ -21,8 +23,9 @@ MADE: dict[str, Instance] = {
     "sat": FORMULA,
     "low_clue": Sudoku.parse(SEARCHED),
     "hard": Sudoku.parse(SEARCHED),
+    "doubted": Sudoku.parse(SEARCHED),
 }
-ONE_OF_EACH = ["sudoku", "latin --order 2 --holes 3", "sat --variables 3", "low-clue", "hard"]
+ONE_OF_EACH = ["sudoku", "latin --order 2 --holes 3", "sat --variables 3", "low-clue", "hard", "doubted"]
 
 
 class Fake:
@@ -32,11 +35,13 @@ class Fake:
         self.name = name
         self.count = 0
         self.flags: dict[str, Any] = {}
+        self.guide: tuple[Any, ...] = ()
         self.failure: BaseException | None = None
         self.made = 10**9  # instances before it stops, or fails
 
-    def __call__(self, count: int, **flags: Any) -> Iterator[Instance]:
+    def __call__(self, count: int, *guide: Any, **flags: Any) -> Iterator[Instance]:
         self.count, self.flags = count, {name: flag for name, flag in flags.items() if name != "progress"}
+        self.guide = guide
         for _ in range(min(count, self.made)):
             yield MADE[self.name]
         if self.failure:
@@ -101,6 +106,55 @@ def test_flags_of_the_others(run: Run, fakes: dict[str, Fake], tmp_path: Path) -
     result = run("generate", "hard", 2, "--nodes", 80, "--seed", 3)
     assert result.out.startswith("# dibs generate hard 2 --nodes 80 --level hidden --seed 3\n")
     assert (fakes["hard"].count, fakes["hard"].flags) == (2, {"nodes": 80, "level": "hidden", "seed": 3})
+
+
+def test_a_guide_and_what_it_doubts(run: Run, fakes: dict[str, Fake], shipped: Path, tmp_path: Path) -> None:
+    path = tmp_path / "doubted"
+    assert run("generate", "doubted", 2, "--doubt", "0.75", "--seed", 3, "--output", path).out == ""
+    head = "# dibs generate doubted 2 --guide relational --doubt 0.75 --seed 3\n"
+    assert path.read_text() == f"{head}{SEARCHED}\n{SEARCHED}\n"
+    assert (fakes["doubted"].count, fakes["doubted"].flags) == (2, {"doubt": 0.75, "seed": 3})
+    assert fakes["doubted"].guide[0].folder == shipped / "relational"
+    folder = shipped / "transformer"
+    result = run("generate", "doubted", "--guide", folder)
+    assert result.out == f"# dibs generate doubted 1 --guide {folder} --doubt 0.5 --seed 0\n{SEARCHED}\n"
+    assert fakes["doubted"].guide[0].folder == folder
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_count_that_is_too_low(run: Run, fakes: dict[str, Fake], count: int) -> None:
+    for kind in ("hard", "doubted"):
+        assert run("generate", kind, count).complaint == f"dibs: count = {count}: it must be a whole number, 1 or more"
+
+
+@pytest.mark.parametrize("doubt", ["0", "-0.5", "nan"])
+def test_a_doubt_that_is_too_low(run: Run, shipped: Path, tmp_path: Path, doubt: str) -> None:
+    refused = run("generate", "doubted", "--doubt", doubt, "--output", tmp_path / "f")
+    assert refused.complaint == f"dibs: doubt = {doubt}: it must be a number above 0"
+    assert os.listdir(tmp_path) == []
+
+
+def test_guides_that_cannot_be_asked(run: Run, shipped: Path, tmp_path: Path) -> None:
+    says = "no such guide; dibs comes with relational, transformer, or give a folder"
+    assert run("generate", "doubted", "--guide", "rational").complaint == f"rational: {says}"
+    assert run("generate", "doubted", "--guide", tmp_path).complaint.startswith(f"{tmp_path}: has no card.json")
+    four = tiny.transformer(tmp_path / "four", size=4)
+    assert run("generate", "doubted", "--guide", four, "--output", tmp_path / "f").complaint == (
+        f"{four}: these weights take 4x4 Sudokus; this puzzle is 9x9: use --guide relational"
+    )
+    assert os.listdir(tmp_path) == ["four"]
+
+
+def test_doubted_puzzles_can_be_read_and_made_again(
+    run: Run, shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"LITTER": 48, "COSTLY": 12, "FAMILIES": 2, "STEPS": 1}.items():
+        monkeypatch.setattr(doubting, name, value)
+    path = tmp_path / "made"
+    assert run("generate", "doubted", 4, "--seed", 5, "--output", path).code == 0
+    assert len([item for _, item in read_instances(path) if isinstance(item, Sudoku)]) == 4
+    head = path.read_text().splitlines()[0]
+    assert run(*head.removeprefix("# dibs ").split()).out == path.read_text()
 
 
 def test_large_squares_are_blocks(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

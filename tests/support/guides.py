@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs import Asks
+from dibs import Asks, Oracle
 
 
 class Scored:
@@ -47,3 +47,29 @@ BAD: dict[str, Callable[[Asks], NDArray[Any]]] = {
     "wild": _wild,
     "boolean": lambda asks: asks.open,
 }
+
+
+def seeded(asks: Asks, scale: float = 1.0) -> NDArray[Any]:
+    """Random scores that encode the state: another open literal, other scores."""
+    shape = asks.open.shape
+    keys = [int.from_bytes(np.packbits(row).tobytes(), "little") for row in asks.open]
+    return scale * np.stack([np.random.default_rng(key).normal(size=shape[1]) for key in keys])
+
+
+def _overconfident(asks: Asks) -> NDArray[Any]:
+    """Quite sure of everything, for no reason."""
+    return np.where(seeded(asks) > 0, 0, -1000)
+
+
+def _against(asks: Asks) -> NDArray[Any]:
+    """Knows the solution, and is sure of everything else."""
+    return -20 * Oracle().rank(asks)
+
+
+# Guides that are sure of what is not the case: they choose the domain, too.
+SURE: dict[str, Callable[[Asks], NDArray[Any]]] = {"overconfident": _overconfident, "against": _against}
+
+
+def knowing(asks: Asks) -> NDArray[Any]:
+    """Log-probabilities of a guide that knows the solution and is sure of it."""
+    return np.where(Oracle().rank(asks) > 0, 0.0, -20.0)

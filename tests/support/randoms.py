@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dibs import CNF, Latin, Problem, Sudoku
+from dibs.bench.experiment import load
 from dibs.problem import Instance
 
 
@@ -90,4 +91,37 @@ def mixture(seed: int, count: int) -> list[Instance]:
                 made.append(cnf(rng))
             case _:
                 made.append(problem(rng))
+    return made
+
+
+def stubborn(seed: int, count: int) -> list[Instance]:
+    """Problems that propagation leaves open: formulas beyond the threshold, pigeons, hard 9x9 puzzles with one clue more.
+
+    Most of them have no solution.
+    """
+    rng = np.random.default_rng(seed)
+    hard = load("hard300", 40)
+    made: list[Instance] = []
+    for i in range(count):
+        match i % 4:
+            case 0:
+                variables = int(rng.integers(8, 15))
+                rows = [rng.choice(variables, 3, replace=False) + 1 for _ in range(int(5.5 * variables))]
+                made.append(CNF(variables, [(row * rng.choice([-1, 1], 3)).tolist() for row in rows]))
+            case 1:
+                holes = int(rng.integers(3, 6))
+                pigeons = holes + int(rng.integers(0, 2))
+                homes = np.arange(pigeons * holes).reshape(pigeons, holes)
+                made.append(Problem(homes.size, exactly_one=homes.tolist(), at_most_one=homes.T.tolist()))
+            case _:
+                values = hard[i % len(hard)].values.copy()
+                while True:
+                    cell, digit = int(rng.choice(np.flatnonzero(values == 0))), int(rng.integers(1, 10))
+                    row, column = divmod(cell, 9)
+                    grid = values.reshape(9, 9)
+                    boxed = grid[row // 3 * 3 : row // 3 * 3 + 3, column // 3 * 3 : column // 3 * 3 + 3]
+                    if digit not in {*grid[row].tolist(), *grid[:, column].tolist(), *boxed.ravel().tolist()}:
+                        break
+                values[cell] = digit
+                made.append(Sudoku(values))
     return made

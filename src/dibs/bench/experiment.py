@@ -7,13 +7,16 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dibs.bundled import read_toml
 from dibs.guide import Guidance
-from dibs.problem import InputError, Instance, read_instances
+from dibs.problem import InputError, Instance, Sudoku, read_instances
 from dibs.problem.text import check_keys
 from dibs.search.options import Options
+from dibs.search.policy import chosen_fields
 
-BUNDLED = ("sample17", "hard300")
+BUNDLED = {"sample17": "sample17.txt", "hard300": "hard300.txt", "doubted": "doubted.txt.xz"}
 
 
 @dataclass(frozen=True)
@@ -39,21 +42,17 @@ class Experiment:
             raise InputError("has no [[row]]", file=str(path))
         return cls(
             title=str(table.get("title", path.stem)),
-            puzzles=str(table.get("puzzles", BUNDLED[0])),
+            puzzles=str(table.get("puzzles", "sample17")),
             rows=tuple(_row(row, i, path) for i, row in enumerate(rows, 1)),
         )
 
 
 def _row(table: dict[str, Any], number: int, path: Path) -> Row:
-    options, guidance = ({f.name for f in fields(kind)} for kind in (Options, Guidance))
-    check_keys(table, options | guidance | {"name"}, str(path), f"row {number}: ")
+    known = {f.name for kind in (Options, Guidance) for f in fields(kind)}
+    check_keys(table, known | {"name", "policy"}, str(path), f"row {number}: ")
+    given = {key: value for key, value in table.items() if key in known}
     try:
-        row = Row(
-            str(table.get("name", number)),
-            Options(**{key: value for key, value in table.items() if key in options}),
-            Guidance(**{key: value for key, value in table.items() if key in guidance}),
-        )
-        row.guidance.check_order(row.options.order)
+        row = Row(str(table.get("name", number)), *chosen_fields(table.get("policy"), given, guided=True))
     except ValueError as error:
         raise InputError(f"row {number}: {error}", file=str(path)) from None
     return row
@@ -61,7 +60,7 @@ def _row(table: dict[str, Any], number: int, path: Path) -> Row:
 
 def load(puzzles: str, most: int | None = None) -> list[Instance]:
     """The instances of a bundled list or of a file; the first bad one raises."""
-    source = str(files("dibs") / "data" / f"{puzzles}.txt") if puzzles in BUNDLED else puzzles
+    source = str(files("dibs") / "data" / BUNDLED[puzzles]) if puzzles in BUNDLED else puzzles
     found: list[Instance] = []
     for _, item in read_instances(source):
         if isinstance(item, InputError):
@@ -70,3 +69,14 @@ def load(puzzles: str, most: int | None = None) -> list[Instance]:
             break
         found.append(item)
     return found
+
+
+def relabelled(instances: list[Instance], seed: int) -> list[Instance]:
+    """Each Sudoku under a random symmetry of its shape: lists are often in canonical form. Others stay as they are."""
+    from dibs.generate.canonical import shuffled
+
+    rng = np.random.default_rng(seed)
+    return [
+        Sudoku._of(one.shape, shuffled(one.values[None], rng, one.shape)[0]) if isinstance(one, Sudoku) else one
+        for one in instances
+    ]

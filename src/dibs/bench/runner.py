@@ -1,7 +1,7 @@
 """Runs an experiment: every row on every instance, interleaved, one search at a time so that times mean something.
 
 Rows with a trained guide run many instances at once instead: a model is asked about a batch, and the time of a search
-is its share of the batch's.
+is its share of the batch's. Rows that search without their guide first (`after`) take turns with the plain ones.
 """
 
 from __future__ import annotations
@@ -28,18 +28,20 @@ class Record:
 
 
 def run(experiment: Experiment, instances: Sequence[Instance]) -> Iterator[Record]:
-    """All rows without a guide take turns on each instance: whatever else the machine does hits them alike.
+    """All rows that search one instance at a time take turns: whatever else the machine does hits them alike.
 
-    Of every `GUIDED_BATCH` instances the rows with a guide come last.
+    Of every `GUIDED_BATCH` instances the rows that ask a guide about many at once come last.
     """
-    guides = _guides(experiment.rows, instances)
-    plain = [row for row, guide in zip(experiment.rows, guides, strict=True) if guide is None]
-    guided = [(row, guide) for row, guide in zip(experiment.rows, guides, strict=True) if guide is not None]
+    rows = list(zip(experiment.rows, _guides(experiment.rows, instances), strict=True))
+    single = [(row, guide) for row, guide in rows if guide is None or row.options.after is not None]
+    guided = [(row, guide) for row, guide in rows if guide is not None and row.options.after is None]
     for first in range(0, len(instances), GUIDED_BATCH):
         some = instances[first : first + GUIDED_BATCH]
         for number, instance in enumerate(some, first):
-            for row in plain:
-                yield Record(row.name, number, solve(instance, **asdict(row.options)))
+            for row, guide in single:
+                policy = "plain" if guide is None and row.options.order != "oracle" else None
+                outcome = solve(instance, guide=guide, policy=policy, **asdict(row.options))
+                yield Record(row.name, number, outcome)
         for row, guide in guided:
             for number, outcome in enumerate(solve_together(some, guide=guide, **asdict(row.options)), first):
                 yield Record(row.name, number, outcome)

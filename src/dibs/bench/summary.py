@@ -13,11 +13,12 @@ from dibs.search import Outcome, Status
 
 @dataclass(frozen=True)
 class Spread:
-    """mean / median / 95th percentile (linear between ranks)."""
+    """mean / median / 95th percentile (linear between ranks), and the most."""
 
     mean: float
     median: float
     p95: float
+    most: float
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Summary:
     milliseconds: Spread  # search and model
     nodes: Spread
     backtracks: Spread
-    calls: float  # forward passes of the row's model, on average
+    calls: Spread  # forward passes of the row's model
     model_milliseconds: float  # what they took, on average
 
 
@@ -45,7 +46,7 @@ def summarise(records: Iterable[Record]) -> list[Summary]:
             _spread(outcomes, lambda o: 1e3 * (o.seconds + _model_seconds(o))),
             _spread(outcomes, lambda o: o.nodes),
             _spread(outcomes, lambda o: o.backtracks),
-            _spread(outcomes, lambda o: o.calls).mean,
+            _spread(outcomes, lambda o: o.calls),
             _spread(outcomes, lambda o: 1e3 * _model_seconds(o)).mean,
         )
         for row, outcomes in rows.items()
@@ -59,4 +60,4 @@ def _model_seconds(outcome: Outcome) -> float:
 
 def _spread(outcomes: list[Outcome], figure: Callable[[Outcome], float]) -> Spread:
     values = np.array([figure(o) for o in outcomes], float)
-    return Spread(float(values.mean()), float(np.median(values)), float(np.percentile(values, 95)))
+    return Spread(float(values.mean()), float(np.median(values)), float(np.percentile(values, 95)), float(values.max()))

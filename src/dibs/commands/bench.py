@@ -20,6 +20,7 @@ def bench(
     *,
     puzzles: Annotated[str | None, Parameter(help="another list of puzzles: a file, sample17 or hard300")] = None,
     sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = None,
+    relabel: Annotated[int | None, Parameter(help="permute digits, rows, columns ... at random, by this seed")] = None,
     markdown: Annotated[bool, Parameter(help="print the table as Markdown")] = False,
 ) -> int:
     """Run the rows of an experiment on a list of puzzles and print mean, median and p95.
@@ -37,16 +38,21 @@ def bench(
     """
     from rich.console import Console
 
-    from dibs.bench.experiment import Experiment, load
+    from dibs.bench.experiment import Experiment, load, relabelled
     from dibs.bench.runner import Record, run
     from dibs.bench.summary import summarise
     from dibs.report import table
 
+    if relabel is not None and relabel < 0:
+        raise Refused(f"dibs: relabel = {relabel}: it must be a whole number, 0 or more")
     if sample is not None and sample < 1:
         raise Refused(f"dibs: sample = {sample}: it must be a whole number, 1 or more")
     plan = Experiment.read(experiment)
     instances = load(puzzles or plan.puzzles, sample)
     title = f"{plan.title}: {len(instances)} of {puzzles or plan.puzzles}"
+    if relabel is not None:
+        instances = relabelled(instances, relabel)
+        title += f", relabelled by seed {relabel}"
     total = len(plan.rows) * len(instances)
     records: list[Record] = []
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -15,9 +15,12 @@ from dibs.commands.output import FileOutput, FolderOutput, Output
 from dibs.commands.source import parse_box
 from dibs.commands.terminal import Terminal
 from dibs.problem import InputError, Instance, Sudoku, read_instances
-from dibs.problem.shape import Box
+from dibs.problem.shape import Box, shape
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import SIZES, default_box
+
+if TYPE_CHECKING:
+    from dibs.guide.denoiser import Denoiser
 
 HELP = """\
 Make Sudokus, Latin squares with holes and SAT formulas.
@@ -198,6 +201,42 @@ def hard(
     return lines(make, count, named, output, looked)
 
 
+@app.command
+def doubted(
+    count: Count = 1,
+    /,
+    *,
+    guide: Annotated[str, Parameter(help="a guide that comes with dibs, or its folder")] = "relational",
+    doubt: Annotated[float, Parameter(help="the least doubt, see above")] = 0.5,
+    seed: Seed = 0,
+    output: OutputFile = None,
+) -> int:
+    """9x9 Sudokus that a trained guide is unsure of, by local search.
+
+    The doubt in a puzzle is -log of the probability that the guide gives to
+    the right value of a cell, summed over the cells that hidden singles leave
+    open and divided by 81. A guide that knows the solution has 0. One that
+    knows nothing has 0.3 in random puzzles and 1 in the hardest that were
+    published; one that is sure of wrong values has more. Such puzzles are what
+    a guide should be trained on next (docs/TRAINING.md).
+
+    The same seed makes the same puzzles as long as the guide is the same.
+
+    For example:
+      dibs generate doubted 1000 --seed 5 --output doubted.txt
+      dibs generate doubted 1000 --guide runs/mine/guide --doubt 0.8
+    """
+    looked = Looked()
+
+    def make() -> Iterable[Instance]:
+        from dibs import generate
+
+        return generate.doubted(count, _denoiser(guide), doubt=doubt, seed=seed, progress=looked)
+
+    named = _command("doubted", count, guide=guide, doubt=f"{doubt:g}", seed=seed)
+    return lines(make, count, named, output, looked)
+
+
 def _command(kind: str, count: int, **flags: object) -> str:
     """The command that makes the same again, for the comment in the first line."""
     given = [f"--{name}" if value is True else f"--{name} {value}" for name, value in flags.items() if _is_given(value)]
@@ -228,6 +267,16 @@ def _givens(text: str | None) -> tuple[int, int] | None:
     if not found:
         raise Refused(f"dibs: --givens {text}: write a number or a range, e.g. 24 or 22-26")
     return int(found[1]), int(found[2] or found[1])
+
+
+def _denoiser(guide: str) -> Denoiser:
+    """A trained guide that takes 9x9 Sudokus; any other raises."""
+    from dibs.guide.denoiser import Denoiser
+
+    found = Denoiser.load(guide)
+    if reason := found.refusal(shape(9, (3, 3)).structure):
+        raise InputError(reason, guide)
+    return found
 
 
 def _read(path: str | None) -> list[Sudoku]:

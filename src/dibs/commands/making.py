@@ -12,7 +12,7 @@ from dibs.commands import Refused
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.output import FileOutput, Output, writing
 from dibs.commands.terminal import Meter, Terminal, pace
-from dibs.problem import Instance, Latin
+from dibs.problem import InputError, Instance, Latin
 from dibs.search.solve import kernel_ready
 
 READ_AHEAD = 64
@@ -92,6 +92,8 @@ def _checked(made: Iterator[Instance]) -> Iterator[Instance]:
     """The same; parameters out of range raise before anything is written."""
     try:
         first = next(made, None)
+    except InputError:
+        raise
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
     return chain([] if first is None else [first], made)

@@ -10,14 +10,14 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from dibs.commands import Refused, answer, source
+from dibs.commands.fields import Flags, Given
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.tally import Tally
 from dibs.commands.terminal import Meter, Terminal, pace
-from dibs.guide import DiBS, Guidance
-from dibs.guide.load import chosen
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family, Item
 from dibs.search.options import Options
+from dibs.search.policy import PolicyName, Waiting, chosen_fields, waiting
 from dibs.search.solve import kernel_ready, solve_batches
 
 COMPILING = "compiling the search kernel (once; later starts use the cache)"
@@ -29,8 +29,8 @@ def solve(
     puzzle: Annotated[str | None, Parameter(help="a file, - for standard input, or the puzzle itself")] = None,
     /,
     *,
-    options: Annotated[Options, Parameter(name="*")] = Options(),  # noqa: B008 (frozen)
-    guidance: Annotated[Guidance, Parameter(name="*")] = Guidance(),  # noqa: B008 (frozen)
+    policy: Annotated[PolicyName | None, Parameter(help="what the flags below are by default; see above")] = None,
+    given: Flags = Given(),  # noqa: B008 (frozen)
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
@@ -52,31 +52,40 @@ def solve(
     solutions. seconds is the search alone, guide_seconds what its guide took;
     the limit --seconds is on their sum.
 
-    --guide lets a trained model say which value is tried first, at the nodes
-    that --trigger names; calls are its forward passes. The paper's settings are
-    --level naked --trigger binary --alpha 0.8 --steps 1.
+    --policy says how to search; every flag that you give goes before it.
+      auto    plain search, and a guided one beside it once a puzzle has proved
+              to be hard (the default)
+      guided  guided from the first node on, asked rarely, with restarts
+      paper   DiBS as in the paper: --guide relational --level naked
+              --trigger binary --alpha 0.8 --steps 1
+      plain   classical search: --level hidden --tie degree, no guide
+    --guide without --policy searches depth first from the root and asks that
+    guide at the nodes that --trigger names; calls are its forward passes.
 
     For example:
       dibs solve 4.....1..3.....2
       dibs solve puzzles.txt.gz --tie degree --nodes 100000 --json
       dibs solve square.txt --family latin --count 2
       cat formula.cnf | dibs solve -
-      dibs solve puzzles.txt --guide relational --level naked --trigger binary
+      dibs solve puzzles.txt --policy paper --json
+      dibs solve puzzles.txt --policy guided --select mrv-confident --keep 0.8
     """
     if workers is not None and workers < 1:
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
-    given = source.find(puzzle)
+    text = source.find(puzzle)
     try:
-        guidance.check_order(options.order)
-        items = read_instances(given.source, family, source.parse_box(box), name=given.name)
+        options, guidance = chosen_fields(policy, given.as_dict())
+        items = read_instances(text.source, family, source.parse_box(box), name=text.name)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
-    with Terminal(lambda seconds: Meter(LOADING) if seconds > 1 else None):
-        guide = chosen(guidance)
+    guide = waiting(guidance) if guidance.guide else None
+    if guide and options.after is None:
+        with Terminal(lambda seconds: Meter(LOADING) if seconds > 1 else None):
+            guide.load()
     with Interrupt() as interrupt:
         items = interrupt.reading(items)
         first = list(islice(items, 2))
-        run = _Run(interrupt, options, guide, json, workers, given)
+        run = _Run(interrupt, options, guide, json, workers, text)
         return run.one(*first[0]) if len(first) == 1 else run.many(chain(first, items))
 
 
@@ -87,7 +96,7 @@ class _Run:
         self,
         interrupt: Interrupt,
         options: Options,
-        guide: DiBS | None,
+        guide: Waiting | None,
         json: bool,
         workers: int | None,
         given: source.Input,
@@ -104,11 +113,13 @@ class _Run:
     def solved(self, problems: Iterator[tuple[int, Instance]]) -> Iterator[list[answer.Answer]]:
         """Batches of answers. The search runs in threads, so that Ctrl-C is heard even while the kernel compiles."""
         settings = asdict(self.options)
+        if self.guide is None:
+            settings["policy"] = "plain"
         return solve_batches(problems, guide=self.guide, workers=self.workers, stop=self.interrupt.stop, **settings)
 
     def checked(self, line: int, item: Instance | InputError) -> Instance | InputError:
         """An instance that the guide cannot take becomes an error of its line."""
-        if self.guide is None or isinstance(item, InputError):
+        if self.guide is None or self.options.after is not None or isinstance(item, InputError):
             return item
         reason = self.guide.refusal(item.structure)
         return InputError(reason, self.given.label, line) if reason else item

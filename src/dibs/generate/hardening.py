@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate.canonical import canonical_forms, nine, shuffled
-from dibs.generate.check import engine_of, solution_of
-from dibs.generate.moves import completions, reduced, subsets, without
+from dibs.generate.check import engine_of
+from dibs.generate.moves import completions, reduced, rests
 from dibs.generate.sudokus import FEWEST, check_count, sudoku
 from dibs.problem.shape import shape
 from dibs.problem.structure import Level
@@ -119,18 +119,9 @@ class _Population:
         self.weight[place] += 1
         self.cost[place] += (again - self.cost[place]) / self.weight[place]
 
-    def rests(self, parent: Values) -> Values:
-        """[RESTS, 81] `parent` without one clue, or with two others replaced by one that its solution has."""
-        given, free = np.flatnonzero(parent), np.flatnonzero(parent == 0)
-        single = without(parent, self.rng.permutation(subsets(given, 1))[: RESTS // 2])
-        double = without(parent, self.rng.permutation(subsets(given, 2))[: RESTS - RESTS // 2])
-        extra = self.rng.choice(free, len(double))
-        double[np.arange(len(double)), extra] = solution_of(parent)[extra]
-        return np.concatenate([single, double])
-
     def children(self, parent: Values) -> Values:
         """[k, 81] minimal puzzles, at most KEPT, that differ from `parent` [81] in one clue or a few."""
-        young = np.concatenate(completions(self.rests(parent), 1))
+        young = np.concatenate(completions(rests(parent, RESTS, self.rng), 1))
         young = np.array([child for child in young if child.tobytes() not in self.met], np.uint8).reshape(-1, 81)
         if not len(young):
             return young

@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.generate.check import engine_of, uniqueness
+from dibs.generate.check import engine_of, solution_of, uniqueness
 from dibs.problem.shape import shape
 
 Values = NDArray[np.uint8]
@@ -36,6 +36,16 @@ def without(puzzle: Values, removed: Cells) -> Values:
     rests = np.repeat(puzzle[None], len(removed), axis=0)
     np.put_along_axis(rests, removed, 0, axis=1)
     return rests
+
+
+def rests(parent: Values, count: int, rng: np.random.Generator) -> Values:
+    """[count, 81] `parent` [81] without one clue, or with two others replaced by one that its solution has."""
+    given, free = np.flatnonzero(parent), np.flatnonzero(parent == 0)
+    single = without(parent, rng.permutation(subsets(given, 1))[: count // 2])
+    double = without(parent, rng.permutation(subsets(given, 2))[: count - count // 2])
+    extra = rng.choice(free, len(double))
+    double[np.arange(len(double)), extra] = solution_of(parent)[extra]
+    return np.concatenate([single, double])
 
 
 def completions(rests: Values, add: int) -> list[Values]:

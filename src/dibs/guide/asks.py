@@ -23,6 +23,7 @@ class Asks:
     true: NDArray[np.bool_]  # [n, L] literals that are chosen or forced
     candidates: NDArray[np.bool_]  # [n, L] the open literals of the domain to branch on: the ones to be ordered
     depth: NDArray[np.int64]  # [n] decisions above the node
+    selecting: bool = False  # the scores also choose the domain: they are read as log-probabilities, candidates are all
 
     def __len__(self) -> int:
         return len(self.rows)

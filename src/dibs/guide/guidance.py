@@ -30,8 +30,3 @@ class Guidance:
         idle = [f.name for f in fields(self) if f.name != "guide" and getattr(self, f.name) != f.default]
         if self.guide is None and idle:
             raise ValueError(f"{idle[0]} = {getattr(self, idle[0])!r} is a setting of a guide: name one with guide")
-
-    def check_order(self, order: str) -> None:
-        """Raise ValueError where the order of `Options` is a guide itself."""
-        if self.guide is not None and order == "oracle":
-            raise ValueError("order = 'oracle' is a guide itself: give one or the other")

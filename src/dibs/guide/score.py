@@ -34,8 +34,10 @@ class DiBS:
         return None if refusal is None else refusal(structure)
 
     def rank(self, asks: Asks) -> NDArray[np.float32]:
-        """[n, L] Score of the candidates, log-probabilities elsewhere."""
+        """[n, L] Score of the candidates, log-probabilities elsewhere; nothing but these where the guide selects."""
         scores = denoise(self.denoiser, asks, self.passes).copy()
+        if asks.selecting:
+            return scores
         row, literal = asks.candidates.nonzero()
         # Preference: S(v,d) = log p(d|v), p renormalised over the current domain of v.
         preference = np.clip(scores[row, literal], FLOOR, 0)

@@ -14,7 +14,7 @@ from dibs.problem.text import check_keys
 Kind = Literal["relational", "transformer"]
 Schedule = Literal["cosine", "trapezoid"]
 
-SOURCES = ("csv", "minimal", "easy", "low", "hard")  # of puzzles, as in [data]
+SOURCES = ("csv", "minimal", "easy", "low", "hard", "doubted")  # of puzzles, as in [data]
 
 
 def _key(default: Any, help: str, least: float | None = None, most: float | None = None) -> Any:
@@ -44,6 +44,7 @@ class Data:
     givens: tuple[int, int] = _key((24, 35), "least and most clues of the easy ones")
     low: int = _key(0, "minimal 9x9 puzzles with 18 or 19 clues, by local search", 0)
     hard: int = _key(0, "minimal 9x9 puzzles that cost at least 60 nodes with hidden singles, by local search", 0)
+    doubted: int = _key(0, "minimal 9x9 puzzles that earlier guides doubted: the first so many of dibs' own list", 0)
     seed: int = _key(1, "of the generators", 0)
     held: float = _key(0.02, "share of each source that is held out for validation", 0, 0.5)
 

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import hashlib
+import lzma
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from importlib.resources import files
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -56,6 +58,9 @@ def load(data: Data, cache: Path, progress: Callable[[str, int, int], None]) -> 
         puzzles = _checked(of, table.quizzes, "csv")
         return {"csv": Puzzles(puzzles, table.solutions, round(len(puzzles) * data.held))}
     found = {}
+    if data.doubted:
+        puzzles = _checked(of, _doubted(of, data.doubted), "doubted")
+        found["doubted"] = Puzzles(puzzles, solve(of, puzzles), round(len(puzzles) * data.held))
     for source in PIECE:
         wanted = getattr(data, source)
         if wanted:
@@ -65,6 +70,18 @@ def load(data: Data, cache: Path, progress: Callable[[str, int, int], None]) -> 
     if not found:
         raise InputError(f"[data] has no puzzles: set one of {', '.join(SOURCES)}")
     return found
+
+
+def _doubted(of: Shape, wanted: int) -> Values:
+    """[wanted, 81] the first of the bundled puzzles that earlier guides doubted (`dibs generate doubted`)."""
+    if of is not shape(9, (3, 3)):
+        raise InputError("[data] doubted: these puzzles are 9x9, box must be [3, 3]")
+    with lzma.open(str(files("dibs") / "data" / "doubted.txt.xz"), "rt") as lines:
+        rows = [line.strip() for line in lines if not line.startswith("#")]
+    if wanted > len(rows):
+        raise InputError(f"[data] doubted = {wanted}: there are {len(rows)}")
+    digits = np.frombuffer("".join(rows[:wanted]).replace(".", "0").encode(), np.uint8)
+    return (digits - ord("0")).reshape(wanted, of.cells)
 
 
 def fingerprint(sources: dict[str, Puzzles]) -> str:

@@ -5,28 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.bench.experiment import load
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.relations import relations
-from dibs.model.puzzles import solve
-from dibs.model.states import States, collect
-from dibs.problem.shape import Shape
+from dibs.model.states import States
 from dibs.problem.structure import Structure
-from dibs.problem.sudoku import Sudoku
 
 SPAN = ((-1.0, 1.0), (0.0, 6.0))  # of a and b, as in `loops.temper`
 POINTS = 9  # of the grid in each direction
 LEAST = -40.0  # log-probabilities below it are of excluded literals
 ZOOMS = 4  # times that the grid is drawn closer around the best point
-
-
-def unfamiliar(of: Shape) -> States | None:
-    """States of the bundled hard puzzles (9x9 only), which no training uses: held-out puzzles of a local search are
-    relatives of the ones trained on, and a guide is surer of them than it should be of others."""
-    if of.box != (3, 3):
-        return None
-    puzzles = np.array([puzzle.values for puzzle in load("hard300") if isinstance(puzzle, Sudoku)], np.uint8)
-    return collect(of, puzzles, solve(of, puzzles), "hidden")
 
 
 def fit(denoiser: Denoiser, structure: Structure, states: States) -> tuple[float, float]:

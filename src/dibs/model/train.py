@@ -27,6 +27,7 @@ from dibs.model.validation import Validation, held_out
 from dibs.problem import InputError
 
 SMOOTH = 0.98  # of the loss that is shown: a mean over about 50 steps
+CALIBRATED = 1_000  # held-out puzzles of a source that a guide is calibrated on, at most
 
 
 @dataclass
@@ -155,7 +156,7 @@ class _Run:
     def finish(self, learn: Task, module: nn.Module, state: Checkpoint) -> None:
         from dibs.guide.denoiser import Denoiser
         from dibs.model.export import export, set_calibration
-        from dibs.model.temperature import fit, unfamiliar
+        from dibs.model.temperature import fit
 
         trained = {
             "config": self.config.name,
@@ -165,7 +166,7 @@ class _Run:
         }
         guide = self.folder / "guide"
         export(module, guide, data=state.data, trained=trained)
-        states = unfamiliar(learn.of) or held_out(learn.of, self.sources, "hidden")
+        states = held_out(learn.of, self.sources, "hidden", CALIBRATED)
         if states:
             set_calibration(guide, fit(Denoiser.load(guide), learn.of.structure, states))
 

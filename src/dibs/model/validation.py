@@ -49,12 +49,12 @@ class Validation:
         return {name: float(value) for name, value in figures.items()}
 
 
-def held_out(of: Shape, sources: dict[str, Puzzles], level: Level) -> States | None:
-    """The states on the solution paths of held-out puzzles of all sources, or None if there are none."""
+def held_out(of: Shape, sources: dict[str, Puzzles], level: Level, most: int = PUZZLES) -> States | None:
+    """The states on the solution paths of `most` held-out puzzles of each source, or None if there are none."""
     held = [s for s in sources.values() if s.held]
     if not held:
         return None
-    puzzles = np.concatenate([s.puzzles[: s.held][:PUZZLES] for s in held])
-    solutions = np.concatenate([s.solutions[: s.held][:PUZZLES] for s in held])
+    puzzles = np.concatenate([s.puzzles[: s.held][:most] for s in held])
+    solutions = np.concatenate([s.solutions[: s.held][:most] for s in held])
     found = collect(of, puzzles, solutions, level)
     return found if len(found.depth) else None

@@ -9,7 +9,7 @@ from rich.table import Table
 from dibs.bench.summary import Spread, Summary
 
 CAPTION = "mean / median / p95"
-MODEL_CAPTION = f"{CAPTION}; calls of the model and their part of the time: mean"
+MODEL_CAPTION = f"{CAPTION}; the model's part of the time: mean"
 
 
 def _number(value: float) -> str:
@@ -20,7 +20,7 @@ def _number(value: float) -> str:
 
 
 def _modelled(summaries: Sequence[Summary]) -> bool:
-    return any(s.calls for s in summaries)
+    return any(s.calls.most for s in summaries)
 
 
 def _caption(summaries: Sequence[Summary]) -> str:
@@ -29,7 +29,7 @@ def _caption(summaries: Sequence[Summary]) -> str:
 
 def _columns(summaries: Sequence[Summary]) -> list[str]:
     model = ["calls", "model, ms"] if _modelled(summaries) else []
-    return ["solver", "time, ms", "nodes", "backtracks", *model, "LIMIT"]
+    return ["solver", "time, ms", "nodes", "most", "backtracks", *model, "LIMIT"]
 
 
 def _rows(summaries: Sequence[Summary], between: str = " / ") -> list[list[str]]:
@@ -38,8 +38,18 @@ def _rows(summaries: Sequence[Summary], between: str = " / ") -> list[list[str]]
 
     rows = []
     for s in summaries:
-        model = [_number(s.calls), _number(s.model_milliseconds)] if _modelled(summaries) else []
-        rows.append([s.row, cell(s.milliseconds), cell(s.nodes), cell(s.backtracks), *model, str(s.limits)])
+        model = [cell(s.calls), _number(s.model_milliseconds)] if _modelled(summaries) else []
+        rows.append(
+            [
+                s.row,
+                cell(s.milliseconds),
+                cell(s.nodes),
+                _number(s.nodes.most),
+                cell(s.backtracks),
+                *model,
+                str(s.limits),
+            ]
+        )
     return rows
 
 

@@ -24,10 +24,15 @@ from dibs.search.kernel import advance
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution
 from dibs.search.tables import DOMAIN, Tables, plane_bit, tables
+from dibs.search.worth import worth_of
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 
 MOST = 2**62  # no search gets that far: the largest number that the kernel is told
+EVENTS = 4096  # room for a search's events between two looks, where they are wanted
+
+# The names of `state.ENTERED` and so on.
+EVENT_NAMES = ("node", "try", "fail", "solution", "run")
 
 _STATUS = {state.SAT: Status.SAT, state.UNSAT: Status.UNSAT, state.LIMIT: Status.LIMIT}
 
@@ -36,13 +41,16 @@ _STATUS = {state.SAT: Status.SAT, state.UNSAT: Status.UNSAT, state.LIMIT: Status
 _spare = threading.local()
 
 
-def _room(t: Tables, rows: int, scored: bool, answers: int) -> state.Searches:
-    """Arrays for `rows` searches with all counters 0, perhaps the first rows of the last engine's."""
+def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
+    """Arrays for `rows` searches with all counters 0, perhaps the first rows of the last engine's.
+
+    `sizes`: slots, answers and events, as for `state.searches`.
+    """
     spare: state.Searches | None = getattr(_spare, "room", None)
     _spare.room = None
-    wanted = state.shapes(t, rows, scored, answers)
+    wanted = state.shapes(t, rows, *sizes)
     if spare is None or len(spare.counts) < rows or [a.shape[1:] for a in spare] != [shape[1:] for shape in wanted]:
-        spare = state.searches(t, rows, scored, answers)
+        spare = state.searches(t, rows, *sizes)
     spare.counts[:rows] = 0
     return spare
 
@@ -54,6 +62,8 @@ class Engine:
     overhead, and the time of a block is shared out by the work its searches did.
     `answers`: how many solutions of each search are kept.
     `places`: where each instance stands in the user's list; with the seed it drives `random` choices.
+    `traced`: keep the events of every search, see `trace`.
+    `ask_nodes`: nodes that an ask counts for at the limit of nodes.
 
     `batches` counts the guide's batches and `asked` the states in them; see `occupancy`.
     """
@@ -68,6 +78,8 @@ class Engine:
         block: int = 1,
         answers: int = 1,
         places: Sequence[int] | None = None,
+        traced: bool = False,
+        ask_nodes: int = 0,
     ) -> None:
         if not instances:
             raise ValueError("an engine needs at least one instance")
@@ -78,11 +90,16 @@ class Engine:
         self.block = block
         self.seconds = np.zeros(len(instances))
         self.guide_seconds = np.zeros(len(instances))
+        self.elsewhere = np.zeros(len(instances))  # seconds that another search of the same instance has used
         self.calls = np.zeros(len(instances), np.int64)
         self.batches = self.asked = 0
         self.structure = instances[0].structure
         self._tables = t = tables(self.structure, options.level)
-        self._room = _room(t, len(instances), guided, answers)
+        strategy = options.strategy if options.count == 1 else "dfs"  # another run would find the same solutions
+        rich = guided or strategy != "dfs"
+        several = guided and (options.keep is not None or strategy != "dfs")  # rankings that are kept
+        slots = (state.RANKINGS if several else 1) if rich else 0
+        self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0)
         self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room)
         row, literal = type(instances[0]).givens(instances)
         s.counts[:, state.GIVEN] = np.bincount(row, minlength=len(instances))
@@ -90,17 +107,30 @@ class Engine:
         s.order[row, np.arange(len(row)) - start[row]] = t.address[literal]
         stream = options.seed * 1_000_003 % 2**62  # any seed will do, the counters have 63 bits
         s.counts[:, state.SEED] = stream + np.array(range(len(instances)) if places is None else places)
+        s.counts[:, state.MOST] = MOST if options.nodes is None else min(options.nodes, MOST)
+        worth = worth_of(options.level, options.worth)
         self._rules = state.Rules(
+            rich=(1,) if rich else (),
             tie=state.TIES[options.tie],
             order=state.ORDERS[options.order if options.order != "oracle" else "ascending"],
             trigger=state.TRIGGERS[options.trigger] if guided else state.TRIGGERS["never"],
-            keep=int(static),
-            nodes=MOST if options.nodes is None else min(options.nodes, MOST),
+            static=static,
+            select=state.SELECTS[options.select],
+            keep=state.NEVER_KEEP if options.keep is None else float(options.keep),
+            asks=MOST if options.asks is None else min(options.asks, MOST),
+            ask_nodes=ask_nodes,
+            strategy=state.STRATEGIES[strategy],
+            unit=min(options.unit, MOST),
+            price=float(options.price or 0.0),
+            cost=worth.cost,
+            gain=worth.gain,
             wanted=min(options.count, MOST),
         )
+        self._events: list[list[NDArray[np.int64]]] | None = [[] for _ in instances] if traced else None
         most_given = int(s.counts[:, state.GIVEN].max())
         self._queue = np.zeros(len(t.group) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32)
         self._keys = np.zeros(len(t.outer))
+        self._bits = np.zeros(t.rows, np.uint64)
         self._spot = plane_bit(t.address, t.values) if guided else None
         self._live = np.arange(len(instances))
 
@@ -127,8 +157,12 @@ class Engine:
         counts = self._searches.counts
         before = counts[rows, state.WORK]
         begin = perf_counter()
-        advance(self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys)
+        advance(self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys, self._bits)
         took = perf_counter() - begin
+        if self._events is not None:
+            for row in rows:
+                self._events[row].append(self._searches.log[row, : counts[row, state.LOGGED]].copy())
+            counts[rows, state.LOGGED] = 0
         share = counts[rows, state.WORK] - before + 1.0
         self.seconds[rows] += took * share / share.sum()
         self._end_late(rows)
@@ -138,10 +172,30 @@ class Engine:
         if self.options.seconds is None:
             return
         counts = self._searches.counts
-        used = self.seconds[rows] + self.guide_seconds[rows]
+        used = self.used(rows) + self.elsewhere[rows]
         late = rows[(used >= self.options.seconds) & (counts[rows, state.PHASE] < state.SAT)]
         counts[late, state.ASKS] -= counts[late, state.PHASE] == state.WAIT  # nobody will be asked any more
         counts[late, state.PHASE] = state.LIMIT
+
+    def allow(self, rows: NDArray[np.int64], nodes: NDArray[np.int64]) -> None:
+        """New limits of nodes; a search that stands at its old one goes on. None of them may be out of time."""
+        counts = self._searches.counts
+        counts[rows, state.MOST] = nodes
+        counts[rows[self._phase(rows) == state.LIMIT], state.PHASE] = state.ENTER
+        self._live = np.flatnonzero(counts[:, state.PHASE] < state.SAT)
+
+    def decided(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """[rows] whether the search has its answer: not at a limit, not stopped."""
+        return np.isin(self._phase(rows), (state.SAT, state.UNSAT))
+
+    def nodes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        nodes: NDArray[np.int64] = self._searches.counts[rows, state.NODES]
+        return nodes
+
+    def used(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """[rows] seconds of search and guide."""
+        used: NDArray[np.float64] = self.seconds[rows] + self.guide_seconds[rows]
+        return used
 
     def _phase(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         phase: NDArray[np.int64] = self._searches.counts[rows, state.PHASE]
@@ -153,14 +207,16 @@ class Engine:
         literals = _bits(s.plane[rows])[:, self._spot]
         free = _bits(s.plane[rows, t.planes :])[:, domain]
         top = s.counts[rows, state.TOP] - 1
+        selecting = self.options.select != "mrv"
         return Asks(
             structure=self.structure,
             instances=[self.instances[r] for r in rows],
             rows=rows,
             open=literals & free,
             true=literals & ~free,
-            candidates=literals & (domain == s.frame_domain[rows, top][:, None]),
+            candidates=literals & (free if selecting else domain == s.frame_domain[rows, top][:, None]),
             depth=top,
+            selecting=selecting,
         )
 
     def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
@@ -176,8 +232,8 @@ class Engine:
             raise ValueError("these asks were answered already")
         inner = np.where(self._tables.outer >= 0, self._tables.outer, 0)
         with np.errstate(over="ignore"):
-            self._searches.score[asks.rows] = np.where(self._tables.outer >= 0, scores[:, inner], 0)
-        self._searches.counts[asks.rows, state.RANKED] = 1
+            slot = self._searches.counts[asks.rows, state.SLOT]
+            self._searches.score[asks.rows, slot] = np.where(self._tables.outer >= 0, scores[:, inner], 0)
         self._searches.counts[asks.rows, state.PHASE] = state.ARRANGE
 
     def run(
@@ -211,6 +267,15 @@ class Engine:
         Every unfinished search is in every batch, so this falls only as searches finish before others.
         """
         return self.asked / (self.batches * len(self.instances)) if self.batches else 0.0
+
+    def trace(self, row: int) -> list[tuple[str, int]]:
+        """What a traced search did so far, in order: ("node", domain), ("try", address), ("fail", 0),
+        ("solution", 0), ("run", number). A domain is a decision group; an address is 64 * domain + value."""
+        assert self._events is not None, "the engine was made without traced=True"
+        parts = self._events[row]
+        events = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        kinds, whats = events >> state.EVENT, events & (1 << state.EVENT) - 1
+        return [(EVENT_NAMES[kind], what) for kind, what in zip(kinds.tolist(), whats.tolist(), strict=True)]
 
     def true(self) -> NDArray[np.bool_]:
         """[instances, literals] the true literals of each first solution; all False where there is none."""

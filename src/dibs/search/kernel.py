@@ -17,23 +17,38 @@ from numpy.typing import NDArray
 
 from dibs.search.machine import borrow, ones, trailing_zeros
 from dibs.search.state import (
+    AGAIN,
     ARRANGE,
     ASKS,
     BACKTRACKS,
+    BEGUN,
     BY_SCORE,
     DEPTH,
     ENTER,
+    ENTERED,
+    EVENT,
+    FAILED,
     GIVEN,
+    LEAST,
     LIMIT,
+    LOGGED,
+    MOST,
+    NO_SLOT,
     NODES,
     PHASE,
+    PUT_OFF,
     RANKED,
+    RUN,
+    RUN_END,
     SAT,
     SEED,
+    SLOT,
     SOLUTIONS,
+    SOLVED,
     START,
     TOP,
     TRAIL,
+    TRIED,
     TRY,
     UNSAT,
     WAIT,
@@ -53,6 +68,15 @@ _BIT = np.uint64(1)
 _LOW = np.uint64(63)
 _NONE = np.uint64(0)
 _TWO = 2 * ONE
+_HUGE = 1e30  # no score counts for more
+
+CAUTION = 6.0  # `confident`: how much more the probability of a choice counts than its reach
+DECIDES = 6  # options in the balance of `reach` that a domain decided at once counts for
+HOPEFUL = 0.5  # where the solution is below with less than this probability, MRV selects and kept rankings must do
+LESSON = 1.0  # what a choice loses in every ranking (a log-probability) when a run that ended on it is cut
+FIRST_LEAST = float(np.log(0.25))  # `discrepancy`: the first run tries paths of at least this log-probability
+STEP_LEAST = float(np.log(0.25))  # and every further run paths that are so much less likely
+LEAST_CHANCE = 1e-6  # no guide is surer than that of what is not the case
 
 
 @_part
@@ -61,7 +85,10 @@ def row_of(s: Searches, r: Int) -> Searches:
     return Searches(
         borrow(s.plane[r]), borrow(s.group[r]), borrow(s.value[r]), borrow(s.trail[r]), borrow(s.lost[r]),
         borrow(s.frame_domain[r]), borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]),
-        borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.score[r]), borrow(s.answer[r]), borrow(s.counts[r]),
+        borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.frame_slot[r]), borrow(s.frame_ask[r]),
+        borrow(s.frame_trust[r]), borrow(s.frame_mass[r]), borrow(s.frame_rest[r]), borrow(s.slot_ask[r]),
+        borrow(s.chance[r]), borrow(s.lesson[r]), borrow(s.real[r]), borrow(s.score[r]), borrow(s.log[r]),
+        borrow(s.answer[r]), borrow(s.counts[r]),
     )  # fmt: skip
 
 
@@ -247,14 +274,15 @@ def values_changed(t: Tables, s: Searches, mark: Int, length: Int) -> Int:
 
 
 @_part
-def propagate(t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, length: Int) -> tuple[bool, Int]:
+def propagate(
+    t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, settled: Int, length: Int
+) -> tuple[bool, Int]:
     """Choose the queued addresses and all that follows; returns (consistent, new trail length).
 
-    The state must be settled up to `length`, or new (`length` 0).
+    Nothing follows any more from the trail up to `settled`; 0 for a new state.
     """
     head = 0
     alone = False
-    settled = length
     while True:
         while head < tail:
             mark = length
@@ -379,10 +407,10 @@ def select(t: Tables, s: Searches, tie: Int) -> Int:
 
 
 @_part
-def arrange(t: Tables, s: Searches, domain: Int, order: Int, first: Int, keys: NDArray[np.float64]) -> Int:
+def arrange(t: Tables, s: Searches, domain: Int, order: Int, slot: Int, first: Int, keys: NDArray[np.float64]) -> Int:
     """Write the open literals of `domain` to `order[first:]`, best first; returns where they end.
 
-    Equal keys stay in ascending order. NaN counts as the worst possible score.
+    Equal keys stay in ascending order. BY_SCORE goes by the ranking in `slot`.
     """
     values = t.values
     word = first_word(domain >> 6, values)
@@ -401,9 +429,7 @@ def arrange(t: Tables, s: Searches, domain: Int, order: Int, first: Int, keys: N
         elif order == 3:
             key = float(scramble(s.counts[SEED], s.counts[NODES], base + value + (1 << 32)))
         elif order == BY_SCORE:
-            key = float(s.score[_at(base + value)])
-            if np.isnan(key):
-                key = -np.inf
+            key = score_of(s, slot, base + value)
         spot = end
         if order:
             while spot > first and keys[spot - 1] < key:
@@ -417,13 +443,17 @@ def arrange(t: Tables, s: Searches, domain: Int, order: Int, first: Int, keys: N
 
 
 @_part
-def start(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
+def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> Int:
     """Lay out a fresh state and queue the givens, which stand in `order[:counts[GIVEN]]`; returns the queue length."""
     s.plane[:] = t.plane
     s.group[:] = t.group
     if t.hopeless:
         s.counts[PHASE] = UNSAT
         return -1
+    if len(rules.rich) > 0:
+        s.lesson[:] = 0
+        s.counts[SLOT] = NO_SLOT
+        begin(s, rules)
     tail = 0
     for i in range(s.counts[GIVEN]):
         queue[tail] = s.order[i]
@@ -435,8 +465,141 @@ def start(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
 
 
 @_part
-def asking(t: Tables, s: Searches, domain: Int, rules: Rules) -> bool:
-    """Whether the guide, rather than the fixed order, ranks the values of this node."""
+def note(s: Searches, kind: Int, what: Int) -> None:
+    """Log an event, where events are wanted."""
+    if len(s.log):
+        s.log[s.counts[LOGGED]] = (kind << EVENT) | what
+        s.counts[LOGGED] += 1
+
+
+@_part
+def score_of(s: Searches, slot: Int, literal: Int) -> float:
+    """What a ranking says of a literal, less what cut runs have taught.
+
+    NaN counts as the worst possible score, and infinity as a very large one.
+    """
+    key = float(s.score[_at(slot), _at(literal)])
+    key = -_HUGE if np.isnan(key) else min(max(key, -_HUGE), _HUGE)
+    return key - float(s.lesson[_at(literal)])
+
+
+@_part
+def first_choice(t: Tables, s: Searches, slot: Int, domain: Int) -> tuple[float, Int]:
+    """(share, value) of the value of a domain that a ranking puts first: softmax of its scores over what is open."""
+    values = t.values
+    word = first_word(domain >> 6, values)
+    place = np.uint64(domain) & _LOW
+    base = np.int64(t.base[_at(domain)])
+    best, top, total = 0, -np.inf, 0.0
+    for value in range(values):
+        if (s.plane[_at(word + 2 * value)] >> place) & _BIT:
+            score = score_of(s, slot, base + value)
+            if score > top:
+                total = total * np.exp(top - score) + 1.0
+                best, top = value, score
+            else:
+                total += np.exp(score - top)
+    return 1.0 / max(total, 1.0), best
+
+
+@_part
+def pairs(t: Tables, s: Searches, row: Int) -> Int:
+    """Of 64 domains: the bitset of undecided ones with exactly two open literals."""
+    first = first_word(row, t.values)
+    one, two, three = _NONE, _NONE, _NONE
+    for v in range(t.values):
+        word = s.plane[_at(first + 2 * v)]
+        three |= two & word
+        two |= one & word
+        one |= word
+    return two & ~three & s.plane[_at(t.planes + row)]
+
+
+@_part
+def reach(t: Tables, s: Searches, domain: Int, value: Int, bits: NDArray[np.uint64]) -> Int:
+    """How far a choice reaches: the options that it takes from other domains, and those that it decides by that.
+
+    `bits` [rows] are the domains with two open literals.
+    """
+    literal = np.int64(t.base[_at(domain)]) + value
+    taken = np.int64(0)
+    for k in range(t.mate_start[_at(literal)], t.mate_start[_at(literal + 1)]):
+        word = t.mate_word[_at(k)]
+        hit = s.plane[word] & t.mate_mask[_at(k)]
+        taken += ones(hit) + DECIDES * ones(hit & bits[_at(np.int64(t.plane_first[word]) >> 6)])
+    return taken
+
+
+@_part
+def here(s: Searches, top: Int) -> float:
+    """The probability that the solution is below a node, by the rankings so far and what has been refuted."""
+    mass = np.exp(s.frame_mass[top])
+    total = mass + s.frame_rest[top]
+    return float(mass / total) if total > 0 else 0.0
+
+
+@_part
+def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: NDArray[np.uint64]) -> tuple[Int, float]:
+    """(domain to branch on, share of its first value) by the ranking in `slot`; `fallback` is what MRV takes.
+
+    `confident`: the choice that is sure and reaches far. Where the solution is probably elsewhere, MRV it is: a subtree
+    without a solution has to be searched to its end, and few values end it soonest. `bits` [rows] is scratch.
+    """
+    if rules.select == 0 or here(s, s.counts[TOP] - 1) < HOPEFUL:
+        return fallback, first_choice(t, s, slot, fallback)[0]
+    if rules.select == 2:
+        for row in range(t.rows):
+            bits[_at(row)] = pairs(t, s, row)
+    best, best_share, best_rank = fallback, -1.0, -1.0
+    size, _ = fewest(t, s, fallback >> 6)
+    for row in range(t.rows):
+        among = s.plane[_at(t.planes + row)]
+        if rules.select == 1:
+            least, ties = fewest(t, s, row)
+            among = ties if least == size else _NONE
+        while among:
+            domain = (row << 6) + trailing_zeros(among)
+            among &= among - _BIT
+            share, value = first_choice(t, s, slot, domain)
+            rank = share
+            if rules.select == 2:
+                rank = share**CAUTION * (1.0 + reach(t, s, domain, value, bits))
+            if rank > best_rank:
+                best, best_share, best_rank = domain, share, rank
+    return best, best_share
+
+
+@_part
+def open_literals(t: Tables, s: Searches) -> Int:
+    """Open literals of undecided domains, by counting bits."""
+    found = np.int64(0)
+    for row in range(t.rows):
+        free = s.plane[_at(t.planes + row)]
+        first = first_word(row, t.values)
+        for v in range(t.values):
+            found += ones(s.plane[_at(first + 2 * v)] & free)
+    return found
+
+
+@_part
+def worth(t: Tables, s: Searches, rules: Rules, domain: Int, size: Int, top: Int) -> bool:
+    """Whether a ranking of this node is expected to save more nodes than it costs.
+
+    P(the solution is below) x (expected hit rate with the guide - without) x expected nodes of a failing sibling; the
+    two expectations are regressions on log(open literals), depth and log(values).
+    """
+    width, arity = np.log(max(open_literals(t, s), 1)), np.log(size)
+    nodes = np.exp(rules.cost[0] + rules.cost[1] * width + rules.cost[2] * top + rules.cost[3] * arity)
+    logit = rules.gain[0] + rules.gain[1] * width + rules.gain[2] * top + rules.gain[3] * arity
+    now = 1.0 / size
+    if s.frame_slot[top] != NO_SLOT:
+        now = max(now, first_choice(t, s, s.frame_slot[top], domain)[0])
+    return bool(here(s, top) * max(1.0 / (1.0 + np.exp(-logit)) - now, 0.0) * nodes > rules.price)
+
+
+@_part
+def asking(t: Tables, s: Searches, rules: Rules, domain: Int, top: Int) -> bool:
+    """Whether the guide is asked about a node that MRV would branch on at `domain`."""
     if rules.trigger == 0:
         return False
     values = t.values
@@ -444,11 +607,186 @@ def asking(t: Tables, s: Searches, domain: Int, rules: Rules) -> bool:
     size = np.int64(0)
     for v in range(values):
         size += np.int64((s.plane[_at(first + 2 * v)] >> (np.uint64(domain) & _LOW)) & _BIT)
+    if rules.trigger == 4:
+        return bool(size >= 2) and worth(t, s, rules, domain, size, top)
     return bool(size >= 2 and (rules.trigger == 1 or (size == 2) == (rules.trigger == 2)))
 
 
 @_part
-def enter(t: Tables, s: Searches, rules: Rules) -> None:
+def kept(s: Searches, rules: Rules, top: Int) -> tuple[Int, bool]:
+    """(slot of the nearest ranking above a node or NO_SLOT, whether it may be used without asking anew).
+
+    It may not once a first choice on the way down from it has failed. At the root it is the ranking of an earlier run.
+    """
+    if top == 0:
+        return (0, True) if s.counts[RANKED] else (NO_SLOT, False)
+    if rules.keep > 1:
+        return NO_SLOT, False
+    begin = np.int64(s.frame_end[top - 2]) if top > 1 else np.int64(0)
+    trust = s.frame_trust[top - 1] and s.frame_next[top - 1] == begin + 1
+    for above in range(top - 1, -1, -1):
+        slot = np.int64(s.frame_slot[above])
+        if slot != NO_SLOT and s.slot_ask[slot] == s.frame_ask[above]:
+            return slot, trust
+        trust = False  # there was a newer ranking, whose slot is lost
+    return NO_SLOT, False
+
+
+@_part
+def weigh(s: Searches, top: Int) -> None:
+    """The probability of the path to a new node, and of all that is still to be tried above it."""
+    if top == 0:
+        s.frame_mass[0] = 0.0
+        s.frame_rest[0] = 0.0
+        return
+    above = s.frame_mass[top - 1]
+    at, end = np.int64(s.frame_next[top - 1]), np.int64(s.frame_end[top - 1])
+    s.frame_mass[top] = above + np.log(s.chance[at - 1])
+    left = 0.0
+    for i in range(at, end):
+        left += s.chance[i]
+    s.frame_rest[top] = s.frame_rest[top - 1] + np.exp(above) * left
+
+
+@_part
+def free_slot(s: Searches, top: Int) -> Int:
+    """Where a ranking of the node goes: above those of its ancestors, or in place of the last one.
+
+    The first slot is for the root, if there are others.
+    """
+    last = np.int64(len(s.slot_ask) - 1)
+    fresh = np.int64(0)
+    for above in range(top):
+        slot = np.int64(s.frame_slot[above])
+        if slot != NO_SLOT and slot >= fresh:
+            fresh = slot + 1
+    if top > 0 and fresh == 0:
+        fresh = np.int64(1)
+    return last if fresh > last else fresh
+
+
+@_part
+def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uint64]) -> None:
+    """Find a ranking for the node just opened: one that is kept, or the guide's answer (phase WAIT), or none."""
+    counts = s.counts
+    domain = np.int64(s.frame_domain[top])
+    weigh(s, top)
+    s.frame_slot[top] = NO_SLOT
+    s.frame_trust[top] = False
+    if rules.static:
+        if asking(t, s, rules, domain, top):
+            s.frame_slot[top] = 0
+            if counts[RANKED]:
+                s.frame_domain[top] = pick(t, s, rules, 0, domain, bits)[0]
+            else:
+                counts[RANKED] = 1
+                ask(s, 0, top)
+        return
+    slot, trusted = kept(s, rules, top)
+    if slot != NO_SLOT:
+        best, share = pick(t, s, rules, slot, domain, bits)
+        s.frame_slot[top] = slot
+        s.frame_ask[top] = s.slot_ask[slot]
+        if trusted and (top == 0 or share >= rules.keep):
+            s.frame_domain[top] = best
+            s.frame_trust[top] = True
+            return
+    # Where there is a ranking and the solution is probably elsewhere, another one would be wasted.
+    hopeful = slot == NO_SLOT or here(s, top) >= HOPEFUL
+    if hopeful and counts[ASKS] < rules.asks and asking(t, s, rules, domain, top):
+        if top == 0 and len(s.slot_ask) > 1:
+            counts[RANKED] = 1
+        ask(s, free_slot(s, top), top)
+    elif slot != NO_SLOT:
+        s.frame_domain[top] = best
+
+
+@_part
+def ask(s: Searches, slot: Int, top: Int) -> None:
+    """Wait for the guide's ranking of the innermost node; it goes to `slot`."""
+    s.counts[ASKS] += 1
+    s.counts[SLOT] = slot
+    s.counts[PHASE] = WAIT
+    s.frame_slot[top] = slot
+    s.frame_ask[top] = s.counts[ASKS]
+    s.slot_ask[slot] = s.counts[ASKS]
+    s.frame_trust[top] = True
+
+
+@_part
+def luby(i: Int) -> Int:
+    """1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ...: the i-th, from 1."""
+    size = np.int64(1)
+    while size < i + 1:
+        size *= 2
+    while size - 1 != i:
+        i -= size // 2 - 1
+        size = np.int64(1)
+        while size < i + 1:
+            size *= 2
+    return size // 2
+
+
+@_part
+def begin(s: Searches, rules: Rules) -> None:
+    """Begin a run: its budget."""
+    counts = s.counts
+    counts[RUN] += 1
+    if rules.strategy == 1:
+        counts[RUN_END] = counts[NODES] + rules.unit * luby(counts[RUN])
+    elif rules.strategy == 2:
+        s.real[LEAST] = FIRST_LEAST if counts[RUN] == 1 else min(s.real[LEAST] + STEP_LEAST, s.real[PUT_OFF])
+        s.real[PUT_OFF] = -np.inf
+    note(s, BEGUN, counts[RUN])
+
+
+@_part
+def learn(t: Tables, s: Searches) -> None:
+    """What a run that was cut teaches: the choices that it ended on are less likely than rankings say."""
+    for top in range(s.counts[TOP]):
+        address = np.int64(s.order[s.frame_next[top] - 1])
+        literal = np.int64(t.base[_at(address >> 6)]) + (address & 63)
+        s.lesson[_at(literal)] += np.float32(LESSON)
+
+
+@_part
+def again(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> Int:
+    """Go back to the root for another run; returns the queue length, or -1 if that is refuted.
+
+    What the last run refuted at the root stays out: those values are killed for good.
+    """
+    counts = s.counts
+    counts[PHASE] = ENTER
+    if rules.strategy == 1:
+        learn(t, s)
+    mark = np.int64(s.frame_mark[0])
+    if counts[TOP]:
+        undo(t, s, counts[TRAIL], mark)
+        counts[TRAIL] = mark
+    tail, length = 0, mark
+    consistent = True
+    if counts[TOP]:
+        for i in range(np.int64(s.frame_next[0]) - 1):
+            address = np.int64(s.order[i])
+            word = first_word(address >> 12, t.values) + 2 * (address & 63)
+            bit = _BIT << (np.uint64(address >> 6) & _LOW)
+            s.plane[_at(word)] ^= bit
+            s.trail[_at(length)] = np.uint32(word)
+            s.lost[_at(length)] = bit
+            length += 1
+    if len(t.watching) > 0:
+        consistent, tail = digest(t, s, mark, length, queue, tail)
+    counts[TRAIL] = length
+    counts[TOP] = 0
+    begin(s, rules)
+    if not consistent:
+        counts[PHASE] = UNSAT
+        return -1
+    return tail
+
+
+@_part
+def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> None:
     """On a consistent state: note a solution, or open a node at the selected domain."""
     counts = s.counts
     domain = select(t, s, rules.tie)
@@ -457,9 +795,13 @@ def enter(t: Tables, s: Searches, rules: Rules) -> None:
             s.answer[counts[SOLUTIONS]] = s.value
         counts[SOLUTIONS] += 1
         counts[PHASE] = SAT if counts[SOLUTIONS] >= rules.wanted or counts[TOP] == 0 else TRY
+        note(s, SOLVED, 0)
         return
-    if counts[NODES] >= rules.nodes:
+    if counts[NODES] + rules.ask_nodes * counts[ASKS] >= counts[MOST]:
         counts[PHASE] = LIMIT
+        return
+    if len(rules.rich) > 0 and rules.strategy == 1 and counts[NODES] >= counts[RUN_END] and counts[TOP]:
+        counts[PHASE] = AGAIN
         return
     counts[NODES] += 1
     top = counts[TOP]
@@ -468,25 +810,53 @@ def enter(t: Tables, s: Searches, rules: Rules) -> None:
     counts[TOP] = top + 1
     counts[DEPTH] = max(counts[DEPTH], top + 1)
     counts[PHASE] = ARRANGE
-    if not (rules.keep and counts[RANKED]) and asking(t, s, domain, rules):
-        counts[ASKS] += 1
-        counts[PHASE] = WAIT
+    if len(rules.rich) > 0:
+        consult(t, s, rules, top, bits)
 
 
 @_part
-def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64]) -> None:
+def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64], bits: NDArray[np.uint64]) -> None:
     """Put the values of the innermost node in order."""
     top = s.counts[TOP] - 1
-    domain = np.int64(s.frame_domain[top])
     first = np.int64(s.frame_end[top - 1]) if top else np.int64(0)
-    end = arrange(t, s, domain, BY_SCORE if asking(t, s, domain, rules) else rules.order, first, keys)
+    order, slot = rules.order, np.int64(NO_SLOT)
+    if len(rules.rich) > 0:
+        slot = np.int64(s.frame_slot[top])
+        if slot != NO_SLOT:
+            order = BY_SCORE
+            if s.counts[SLOT] == slot:  # it was made for this node
+                s.frame_domain[top] = pick(t, s, rules, slot, np.int64(s.frame_domain[top]), bits)[0]
+                s.counts[SLOT] = NO_SLOT
+    domain = np.int64(s.frame_domain[top])
+    end = arrange(t, s, domain, order, slot, first, keys)
+    if len(rules.rich) > 0:
+        total = 0.0
+        for i in range(first, end):
+            share = np.exp(keys[i] - keys[first]) if order == BY_SCORE else 1.0
+            s.chance[i] = share
+            total += share
+        for i in range(first, end):
+            s.chance[i] = max(s.chance[i] / total, LEAST_CHANCE)
     s.frame_next[top] = first
     s.frame_end[top] = end
     s.counts[PHASE] = TRY
+    note(s, ENTERED, domain)
 
 
 @_part
-def next_value(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
+def put_off(s: Searches, rules: Rules, top: Int) -> bool:
+    """Strategy `discrepancy`: whether the next value of a node is too unlikely for this run."""
+    if rules.strategy != 2 or s.frame_next[top] == s.frame_end[top]:
+        return False
+    mass = s.frame_mass[top] + np.log(s.chance[s.frame_next[top]])
+    if mass >= s.real[LEAST]:
+        return False
+    s.real[PUT_OFF] = max(s.real[PUT_OFF], mass)
+    return True
+
+
+@_part
+def next_value(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> Int:
     """Take back the last value of the innermost node and queue the next one; returns the queue length, 1.
 
     When there is none the node is done, and with it the value that led to it: then it returns -1.
@@ -495,13 +865,18 @@ def next_value(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
     top = counts[TOP] - 1
     undo(t, s, counts[TRAIL], s.frame_mark[top])
     counts[TRAIL] = s.frame_mark[top]
-    if s.frame_next[top] == s.frame_end[top]:
+    late = len(rules.rich) > 0 and put_off(s, rules, top)
+    if late or s.frame_next[top] == s.frame_end[top]:
         counts[TOP] = top
         if top == 0:
             counts[PHASE] = SAT if counts[SOLUTIONS] else UNSAT
+            if len(rules.rich) > 0 and rules.strategy == 2 and s.real[PUT_OFF] > -np.inf:
+                counts[PHASE] = AGAIN
         elif s.frame_found[top - 1] == counts[SOLUTIONS]:
             counts[BACKTRACKS] += 1
+            note(s, FAILED, 0)
         return -1
+    note(s, TRIED, np.int64(s.order[s.frame_next[top]]))
     queue[0] = s.order[s.frame_next[top]]
     s.frame_next[top] += np.uint32(1)
     s.frame_found[top] = counts[SOLUTIONS]
@@ -510,30 +885,47 @@ def next_value(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
 
 @_part
 def advance_one(
-    t: Tables, s: Searches, rules: Rules, budget: Int, queue: NDArray[np.uint32], keys: NDArray[np.float64]
+    t: Tables,
+    s: Searches,
+    rules: Rules,
+    budget: Int,
+    queue: NDArray[np.uint32],
+    keys: NDArray[np.float64],
+    bits: NDArray[np.uint64],
 ) -> None:
     """Run one search until it is done, at its node limit, waiting for a ranking, or has done `budget` work."""
     counts = s.counts
     stop = counts[WORK] + budget
     while counts[PHASE] < SAT and counts[PHASE] != WAIT and counts[WORK] < stop:
+        if len(s.log) and counts[LOGGED] + 2 > len(s.log):
+            return
         phase = counts[PHASE]
         if phase == ENTER:
-            enter(t, s, rules)
+            enter(t, s, rules, bits)
         elif phase == ARRANGE:
-            lay_out(t, s, rules, keys)
+            lay_out(t, s, rules, keys, bits)
         else:
-            tail = start(t, s, queue) if phase == START else next_value(t, s, queue)
+            settled = counts[TRAIL]
+            if phase == START:
+                tail = start(t, s, rules, queue)
+            elif phase == TRY:
+                tail = next_value(t, s, rules, queue)
+                settled = counts[TRAIL]
+            else:
+                settled = np.int64(s.frame_mark[0])
+                tail = again(t, s, rules, queue)
             if tail < 0:
                 continue
-            consistent, length = propagate(t, s, queue, tail, counts[TRAIL])
+            consistent, length = propagate(t, s, queue, tail, settled, counts[TRAIL])
             counts[WORK] += length - counts[TRAIL] + 1
             counts[TRAIL] = length
             if consistent:
                 counts[PHASE] = ENTER
-            elif phase == START:
+            elif phase != TRY:
                 counts[PHASE] = UNSAT
             else:
                 counts[BACKTRACKS] += 1
+                note(s, FAILED, 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -545,8 +937,9 @@ def advance(
     budget: Int,
     queue: NDArray[np.uint32],
     keys: NDArray[np.float64],
+    bits: NDArray[np.uint64],
 ) -> None:
-    """`advance_one` for each of `rows`; `queue` [G + 2L] and `keys` [L] are scratch."""
+    """`advance_one` for each of `rows`; `queue` [G + 2L], `keys` [L] and `bits` [R] are scratch."""
     table = borrowed(t)
     for r in rows:
-        advance_one(table, row_of(s, r), rules, budget, borrow(queue), borrow(keys))
+        advance_one(table, row_of(s, r), rules, budget, borrow(queue), borrow(keys), borrow(bits))

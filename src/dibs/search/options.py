@@ -10,7 +10,9 @@ from dibs.ranges import check, option
 
 Tie = Literal["index", "degree", "random"]
 Order = Literal["ascending", "lcv", "mcv", "random", "oracle"]
-Trigger = Literal["always", "binary", "ternary"]
+Trigger = Literal["always", "binary", "ternary", "worth"]
+Select = Literal["mrv", "mrv-confident", "confident"]
+Strategy = Literal["dfs", "restarts", "discrepancy"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +22,27 @@ class Options:
     level: Level = option("hidden", "what one choice propagates", Level)
     tie: Tie = option("index", "which of the domains with the fewest values is branched on", Tie)
     order: Order = option("ascending", "which value is tried first", Order)
-    trigger: Trigger = option("always", "where the guide ranks values: any node, 2 values, 3 or more", Trigger)
+    trigger: Trigger = option(
+        "always", "where the guide is asked: any node, 2 values, 3 or more, where it is worth the time", Trigger
+    )
+    select: Select = option(
+        "mrv", "which domain is branched on: the fewest values; of these, or of all, where the guide is sure", Select
+    )
+    keep: float | None = option(
+        None, "a ranking serves the nodes below it while its surest choice is this probable", None, 0, 1, whole=False
+    )
+    asks: int | None = option(None, "ask the guide at most so often", least=0)
+    price: float | None = option(
+        None, "trigger worth: what an ask costs, in nodes; by default measured at the start", least=0, whole=False
+    )
+    worth: str | None = option(None, "trigger worth: a file that `dibs model worth` wrote; by default dibs' own")
+    strategy: Strategy = option(
+        "dfs", "depth first; begin again after a while; likely paths first (with count above 1 always dfs)", Strategy
+    )
+    unit: int = option(64, "restarts: nodes of the shortest run", least=1)
+    after: int | None = option(
+        None, "search without the guide first; from about so many nodes on, with it as well", least=0
+    )
     nodes: int | None = option(None, "stop with LIMIT after this many nodes", least=0)
     seconds: float | None = option(
         None, "stop with LIMIT after this many seconds of search and guide", least=0, whole=False

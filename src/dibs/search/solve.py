@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from itertools import islice
 from threading import Event, Lock
 from time import monotonic
@@ -18,6 +19,8 @@ from dibs.problem.own import Problem
 from dibs.problem.structure import Instance, Structure
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome
+from dibs.search.policy import chosen_fields, waiting
+from dibs.search.worth import price
 
 BATCH = 128  # searches that one engine holds: few enough to stay in the processor's caches
 GUIDED_BATCH = 1024  # with a guide: enough to ask it about many states at once
@@ -31,37 +34,50 @@ Tag = TypeVar("Tag")
 Solved = tuple[Tag, Instance, Outcome]
 
 
-def solve(problem: Instance, *, guide: Guide | None = None, **options: Any) -> Outcome:
-    """Solve one instance; keyword arguments are the fields of `Options`."""
-    settings = Options(**options)
-    outcome = _run([problem], settings, _guide(guide, settings), first=0, block=1)[0]
+def solve(problem: Instance, *, guide: Guide | None = None, policy: str | None = None, **options: Any) -> Outcome:
+    """Solve one instance.
+
+    `policy`: auto, guided, paper or plain (see `dibs.POLICIES`); by default auto, or none if there is a `guide`: then
+    it is asked as the options say. Other keyword arguments are fields of `Options` (or, with a policy that has a guide
+    of its own, of `Guidance`) in place of the policy's.
+    """
+    settings, chosen = _settings(policy, guide, options)
+    outcome = _run([problem], settings, chosen, first=0, block=1)[0]
     assert outcome is not None
     return outcome
 
 
-def solve_together(problems: Sequence[Instance], *, guide: Guide | None = None, **options: Any) -> list[Outcome]:
-    """Solve a list in one batch on this thread: the guide is asked about all waiting searches at once."""
-    settings = Options(**options)
-    outcomes = _run(problems, settings, _guide(guide, settings), first=0)
+def solve_together(
+    problems: Sequence[Instance], *, guide: Guide | None = None, policy: str | None = None, **options: Any
+) -> list[Outcome]:
+    """`solve` for a list in one batch on this thread: the guide is asked about all waiting searches at once."""
+    settings, chosen = _settings(policy, guide, options)
+    outcomes = _run(problems, settings, chosen, first=0)
     assert all(outcomes)
     return [outcome for outcome in outcomes if outcome]
 
 
 def solve_many(
-    problems: Iterable[Instance], *, guide: Guide | None = None, workers: int | None = None, **options: Any
+    problems: Iterable[Instance],
+    *,
+    guide: Guide | None = None,
+    policy: str | None = None,
+    workers: int | None = None,
+    **options: Any,
 ) -> Iterator[Outcome]:
-    """Solve a stream of instances on `workers` threads (default: all cores); outcomes come in input order.
+    """`solve` for a stream of instances on `workers` threads (default: all cores); outcomes come in input order.
 
     Constant memory: at most a few batches are read ahead. The counters are those of `solve`, whatever the batching;
     only `random` choices depend on an instance's place in the list. Ctrl-C raises after the finished ones are yielded.
     """
-    return _in_order(solve_batches(enumerate(problems), guide=guide, workers=workers, **options))
+    return _in_order(solve_batches(enumerate(problems), guide=guide, policy=policy, workers=workers, **options))
 
 
 def solve_batches(
     problems: Iterable[tuple[Tag, Instance]],
     *,
     guide: Guide | None = None,
+    policy: str | None = None,
     workers: int | None = None,
     stop: Event | None = None,
     **options: Any,
@@ -70,8 +86,7 @@ def solve_batches(
 
     Once `stop` is set, what is finished comes within half a second, gaps and all, and the stream ends.
     """
-    settings = Options(**options)
-    chosen = _guide(guide, settings)
+    settings, chosen = _settings(policy, guide, options)
     if workers is not None and workers < 1:
         raise ValueError(f"workers = {workers}: it must be 1 or more")
     return _stream(iter(problems), settings, chosen, workers or cores(), stop or Event())
@@ -96,16 +111,26 @@ class _OneAtATime:
         self.guide = guide
         self.static = bool(getattr(guide, "static", False))
         self.turn = Lock()
+        self._price: float | None = None
+
+    def price(self, problems: Sequence[Instance], options: Options) -> float:
+        """What an ask costs, in nodes: measured once, at the start."""
+        with self.turn:
+            if self._price is None:
+                self._price = price(problems, options, self.guide)
+            return self._price
 
 
-def _guide(guide: Guide | None, options: Options) -> _OneAtATime | None:
+def _settings(policy: str | None, guide: Guide | None, given: dict[str, Any]) -> tuple[Options, _OneAtATime | None]:
+    options, guidance = chosen_fields(policy, given, guide is not None)
+    chosen = waiting(guidance) if guide is None and guidance.guide is not None else guide
     if options.order == "oracle":
-        if guide is not None:
+        if chosen is not None:
             raise ValueError("order = 'oracle' is a guide itself: give one or the other")
-        guide = Oracle()
-    if guide is not None and not callable(getattr(guide, "rank", None)):
-        raise TypeError(f"{type(guide).__name__} is not a guide: it has no method rank(asks)")
-    return None if guide is None else _OneAtATime(guide)
+        chosen = Oracle()
+    if chosen is not None and not callable(getattr(chosen, "rank", None)):
+        raise TypeError(f"{type(chosen).__name__} is not a guide: it has no method rank(asks)")
+    return options, None if chosen is None else _OneAtATime(chosen)
 
 
 def _run(
@@ -117,10 +142,10 @@ def _run(
     stop: Event | None = None,
 ) -> list[Outcome | None]:
     """Solve a batch of consecutive instances; those that share a structure share an engine."""
-    from dibs.search.engine import Engine
-
     if not kernel_ready():
         # Compiling, or loading what was compiled, must neither count as a search's time nor use up its limit.
+        from dibs.search.engine import Engine
+
         Engine([Problem(1, exactly_one=[[0]])], Options()).run()
     shapes: dict[Structure, list[int]] = {}
     for i, problem in enumerate(problems):
@@ -130,20 +155,44 @@ def _run(
             )
         shapes.setdefault(problem.structure, []).append(i)
     outcomes: list[Outcome | None] = [None] * len(problems)
+    stopped = stop.is_set if stop else lambda: False
     for places in shapes.values():
-        engine = Engine(
-            [problems[i] for i in places],
-            options,
-            guided=guide is not None,
-            static=guide is not None and guide.static,
-            block=block,
-            places=[first + i for i in places],
-        )
-        stopped = stop.is_set if stop else lambda: False
-        engine.run(guide.guide if guide else None, stopped, guide.turn if guide else None)
-        for i, outcome in zip(places, engine.outcomes(), strict=True):
+        some = [problems[i] for i in places]
+        found = _searched(some, options, guide, [first + i for i in places], block, stopped)
+        for i, outcome in zip(places, found, strict=True):
             outcomes[i] = outcome
     return outcomes
+
+
+def _searched(
+    problems: Sequence[Instance],
+    options: Options,
+    guide: _OneAtATime | None,
+    places: Sequence[int],
+    block: int,
+    stopped: Callable[[], bool],
+) -> list[Outcome | None]:
+    """Instances that share a structure, in one engine, or in two that race."""
+    from dibs.search.engine import Engine
+    from dibs.search.race import alone, race
+
+    if guide is not None and options.after is not None:
+        if options.count == 1:
+            turn = guide.turn
+            return race(problems, options, guide.guide, places=places, block=block, stopped=stopped, turn=turn)
+        options, guide = alone(options), None  # a second search would find the same solutions again
+    if guide is not None and options.trigger == "worth" and options.price is None:
+        options = replace(options, price=guide.price(problems, options))
+    engine = Engine(
+        problems,
+        options,
+        guided=guide is not None,
+        static=guide is not None and guide.static,
+        block=block,
+        places=places,
+    )
+    engine.run(guide.guide if guide else None, stopped, guide.turn if guide else None)
+    return engine.outcomes()
 
 
 def _stream(
@@ -151,7 +200,8 @@ def _stream(
 ) -> Iterator[list[Solved[Tag]]]:
     pending: deque[tuple[list[tuple[Tag, Instance]], Future[tuple[list[Outcome | None], float]]]] = deque()
     first, size = 0, 1
-    least, most = (1, BATCH) if guide is None else (GUIDED_LEAST, GUIDED_BATCH)
+    waiting = guide is None or options.after is not None  # most searches never ask
+    least, most = (1, BATCH) if waiting else (GUIDED_LEAST, GUIDED_BATCH)
     failure: BaseException | None = None
     more = True
     pool = ThreadPoolExecutor(workers, thread_name_prefix="dibs")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dibs.search.tables import Tables
 
 # Phases of a search: `counts[row, PHASE]`.
-START, ENTER, WAIT, ARRANGE, TRY, SAT, UNSAT, LIMIT = range(8)
+START, ENTER, WAIT, ARRANGE, TRY, AGAIN, SAT, UNSAT, LIMIT = range(9)
 
 # Columns of `Searches.counts`.
 PHASE = 0  # one of the phases above
@@ -27,19 +27,39 @@ SEED = 7  # drives `random` ties and orders
 TOP = 8  # open frames
 TRAIL = 9  # length of the trail
 GIVEN = 10  # how many literals stand in `order` before the start
-RANKED = 11  # the scores at hand may be used
-COUNTERS = 12
+MOST = 11  # LIMIT at so many nodes
+RANKED = 12  # a ranking of the root (of any node, if the guide is static) is in slot 0
+SLOT = 13  # where the ranking goes that is waited for, until it is used; then NO_SLOT
+RUN = 14  # runs begun from the root: 1 in a depth-first search
+RUN_END = 15  # strategy `restarts`: the next run begins at so many nodes
+LOGGED = 16  # events in `log`
+COUNTERS = 17
+
+# Columns of `Searches.real`.
+LEAST = 0  # strategy `discrepancy`: this run tries values whose path has at least this log-probability
+PUT_OFF = 1  # the highest log-probability of a path that it has put off
+REALS = 2
+
+# Events of `Searches.log`: kind << EVENT | what.
+ENTERED, TRIED, FAILED, SOLVED, BEGUN = range(5)  # a domain, an address, -, -, a run's number
+EVENT = 32
 
 TIES = {"index": 0, "degree": 1, "random": 2}
 ORDERS = {"ascending": 0, "lcv": 1, "mcv": 2, "random": 3}
 BY_SCORE = 4
-TRIGGERS = {"never": 0, "always": 1, "binary": 2, "ternary": 3}
+TRIGGERS = {"never": 0, "always": 1, "binary": 2, "ternary": 3, "worth": 4}
+SELECTS = {"mrv": 0, "mrv-confident": 1, "confident": 2}
+STRATEGIES = {"dfs": 0, "restarts": 1, "discrepancy": 2}
+NEVER_KEEP = 2.0  # `Rules.keep`: no choice is that sure
+RANKINGS = 8  # slots where rankings are kept
+NO_SLOT = 255
 
 
 class Searches(NamedTuple):
     """The states of N searches over the same tables (L, D, G, P, R as there).
 
     A decided domain keeps the bit of its true literal in the planes, and has lost the one that says it is undecided.
+    From `frame_slot` to `score`, arrays have length 0 in a search that is neither guided nor begun again.
     """
 
     plane: NDArray[np.uint64]  # [N, P+R] the open (and true) literals, and the undecided domains
@@ -53,7 +73,19 @@ class Searches(NamedTuple):
     frame_end: NDArray[np.uint32]  # [N, D+1] where its values end (and the next node's begin)
     frame_found: NDArray[np.int64]  # [N, D+1] solutions known when its current value was tried
     order: NDArray[np.uint32]  # [N, L] addresses: the values of all open nodes, in the order they are tried
-    score: NDArray[np.float32]  # [N, L] the guide's last answer ([N, 0] without a guide)
+    frame_slot: NDArray[np.uint8]  # [N, D+1] where the ranking is that serves the node; NO_SLOT: it has none
+    frame_ask: NDArray[np.int64]  # [N, D+1] which of the search's asks it came from: a slot may have a newer one by now
+    frame_trust: NDArray[np.bool_]  # [N, D+1] no first choice has failed since that ranking was made
+    frame_mass: NDArray[np.float64]  # [N, D+1] log-probability of the path to the node, by the rankings on it
+    frame_rest: NDArray[np.float64]  # [N, D+1] probability of all that was still to be tried above it
+    slot_ask: NDArray[np.int64]  # [N, S] the ask that each slot's ranking came from
+    chance: NDArray[np.float32]  # [N, L] for each value in `order`: its share among the values of its node
+    lesson: NDArray[
+        np.float32
+    ]  # [N, L] restarts: what cut runs have taken from the scores of the choices they ended on
+    real: NDArray[np.float64]  # [N, REALS]
+    score: NDArray[np.float32]  # [N, S, L] rankings: the guide's answers
+    log: NDArray[np.int64]  # [N, E] events, if they are wanted; otherwise [N, 0]
     answer: NDArray[np.uint8]  # [N, A, D] the first A solutions: the value of each domain
     counts: NDArray[np.int64]  # [N, COUNTERS]
 
@@ -61,30 +93,42 @@ class Searches(NamedTuple):
 class Rules(NamedTuple):
     """The options of a search as the kernel reads them."""
 
+    rich: tuple[int, ...]  # (1,) if guided or begun again, else (): each is compiled without the other's code
     tie: int  # TIES
     order: int  # ORDERS, where no guide ranks
-    trigger: int  # TRIGGERS: where the guide ranks
-    keep: int  # 1: the first ranking serves the whole search
-    nodes: int  # most nodes
+    trigger: int  # TRIGGERS: where the guide is asked
+    static: bool  # the first ranking serves the whole search
+    select: int  # SELECTS: who chooses the domain, where there is a ranking
+    keep: float  # a ranking serves the nodes below while the surest choice has this probability
+    asks: int  # most asks
+    ask_nodes: int  # nodes that an ask counts for at the limit of nodes
+    strategy: int  # STRATEGIES
+    unit: int  # restarts: nodes of the shortest run
+    price: float  # worth: nodes that one ask costs
+    cost: tuple[float, ...]  # worth: coefficients of the log of a failing sibling's nodes, see `worth`
+    gain: tuple[float, ...]  # worth: coefficients of the logit of the guide's expected hit rate
     wanted: int  # stop at this many solutions
 
 
-def shapes(t: Tables, rows: int, scored: bool, answers: int) -> list[tuple[int, ...]]:
-    """The shapes of the arrays of `Searches`, in their order."""
+def shapes(t: Tables, rows: int, slots: int, answers: int, events: int) -> list[tuple[int, ...]]:
+    """The shapes of the arrays of `Searches`, in their order; `slots` is 0 where nothing is ranked or begun again."""
     literals, domains = len(t.outer), len(t.base) - 1
     frame = (rows, domains + 1)
+    rich = (rows, domains + 1 if slots else 0)
+    per_literal = literals if slots else 0
     return [
         (rows, len(t.plane)), (rows, len(t.group)), (rows, domains), (rows, literals + domains),
         (rows, literals + domains), frame, frame, frame, frame, frame, (rows, literals),
-        (rows, literals if scored else 0), (rows, answers, domains), (rows, COUNTERS),
+        rich, rich, rich, rich, rich, (rows, slots), (rows, per_literal), (rows, per_literal), (rows, REALS),
+        (rows, slots, per_literal), (rows, events), (rows, answers, domains), (rows, COUNTERS),
     ]  # fmt: skip
 
 
-def searches(t: Tables, rows: int, scored: bool, answers: int = 1) -> Searches:
+def searches(t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0) -> Searches:
     """Room for `rows` searches and the first `answers` solutions of each; `counts[:, PHASE]` is START."""
-    u1, u4, u8, i8 = np.uint8, np.uint32, np.uint64, np.int64
-    kinds = (u8, i8, u1, u4, u8, u4, u4, u4, u4, i8, u4, np.float32, u1, i8)
+    u1, u4, u8, i8, f4, f8 = np.uint8, np.uint32, np.uint64, np.int64, np.float32, np.float64
+    kinds = (u8, i8, u1, u4, u8, u4, u4, u4, u4, i8, u4, u1, i8, np.bool_, f8, f8, i8, f4, f4, f8, f4, i8, u1, i8)
     # All but the counters are written before they are read.
-    room = Searches(*map(np.empty, shapes(t, rows, scored, answers), kinds))
+    room = Searches(*map(np.empty, shapes(t, rows, slots, answers, events), kinds))
     room.counts[:] = 0
     return room

@@ -1,0 +1,339 @@
+"""Which ranking serves which node: when it is asked for, how long it is kept, and that it is never the wrong one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import cycle, product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dibs
+from dibs import Asks, Latin, Options, Sudoku
+from dibs.bench.experiment import load
+from dibs.problem import Instance
+from dibs.search.kernel import CAUTION, DECIDES, HOPEFUL, LEAST_CHANCE, LESSON
+from dibs.search.solve import solve_together
+from dibs.search.state import RANKINGS
+from guides import BAD, SURE, Scored, knowing, seeded
+from randoms import mixture, stubborn
+from replay import Node, Slow, State, Traced, traced
+
+SELECTS = ("mrv", "mrv-confident", "confident")
+STRATEGIES = ("dfs", "restarts", "discrepancy")
+KEEPS = (None, 0, 0.5, 0.9, 1.0)
+TRIGGERS = ("always", "binary", "ternary")
+HARD = load("hard300", 12)
+NEAR = 1e-5  # what is that close to a threshold may go either way: the kernel's shares have 32 bits
+Scores = NDArray[np.float32]
+
+
+@pytest.fixture(scope="module")
+def problems() -> list[Instance]:
+    made: list[Instance] = [*mixture(seed=41, count=60), *stubborn(seed=42, count=24), *HARD[:3]]
+    return [one for one in made if dibs.solve(one, policy="plain").nodes > 1]
+
+
+def widely(asks: Asks) -> NDArray[Any]:
+    """Encodes the state, and is now more, now less sure."""
+    return seeded(asks, 2.5)
+
+
+@dataclass
+class Ranking:
+    place: int  # how many rankings were in force above it
+    scores: Scores
+    above: Ranking | None
+
+
+@dataclass
+class Served:
+    ranking: Ranking | None
+    trust: bool  # no first choice has failed since it was made
+    probable: float  # the solution is below the node
+    mass: float  # log-probability of the path
+    rest: float  # what is still to be tried above
+    chance: dict[int, float]
+
+
+class Rules:
+    """The rules of `keep`, `asks`, `trigger` and `select`, with room for any number of rankings.
+
+    A ranking serves the nodes below it while its surest choice has the probability `keep` and no first choice has
+    failed since. Otherwise the guide is asked if it is triggered, the asks are not used up and the solution is probably
+    here. Where it is not asked, the nearest ranking above serves all the same.
+
+    `check` asserts that every node of a traced search was asked for, or was not, and was ordered, as they say. Where a
+    search keeps RANKINGS rankings already it may have lost the last one: then an older one may stand in for it.
+    """
+
+    def __init__(self, found: Traced, how: Options) -> None:
+        self.found, self.how, self.slow = found, how, found.slow
+        self.keeps = how.keep is not None or how.strategy != "dfs"
+        self.root: Ranking | None = None
+        self.lesson = np.zeros(found.slow.base[-1])  # what cut runs have taken from the scores
+        self.served: dict[int, Served] = {}
+        self.asks = self.lost = self.kept = 0
+
+    def check(self) -> None:
+        for run in self.found.told.runs:
+            for node in run.nodes:
+                self.serve(node)
+            for node in run.cut or []:
+                self.lesson[node.tried[-1]] += LESSON
+        assert self.asks == self.found.outcome.asks
+
+    def serve(self, node: Node) -> None:
+        mrv = fewest(self.slow, node.state)
+        asked = self.found.asked.get(node.number)
+        above, trusted, mass, rest = self.above(node)
+        probable = float(np.exp(mass) / (np.exp(mass) + rest))
+        may = must = False  # be served by the ranking above without asking
+        if above:
+            share, _ = self.pick(node, above, mrv, probable)
+            least = 0.0 if node.depth == 0 or self.how.keep is None else self.how.keep
+            may = trusted and share >= least - NEAR
+            must = trusted and share >= min(least + NEAR, 1.0)
+        full = above is not None and above.place >= RANKINGS - 1 and node.depth > 0
+        wanted = self.triggered(node.state, mrv) and (self.how.asks is None or self.asks < self.how.asks)
+        if asked is not None:
+            assert wanted, "one ask too many"
+            assert not must or full, "the ranking above would have served"
+            assert above is None or probable >= HOPEFUL - NEAR, "the solution is probably elsewhere"
+            self.asks += 1
+            ranking = Ranking(above.place + 1 if above else min(node.depth, 1), clean(asked), above)
+            if node.depth == 0 and self.keeps:
+                self.root = ranking
+            choices: list[Ranking | None] = [ranking]
+        else:
+            assert may or not wanted or (above and probable < HOPEFUL + NEAR), "it should be asked here"
+            choices = [above]
+            self.kept += above is not None and node.depth > 0
+            older = above if full else None  # whatever was asked since has taken its room: an older one must do
+            while older and (older := older.above):
+                choices.append(older)
+        fits = [one for one in choices if self.fits(node, one, mrv, probable)]
+        assert fits, "ordered by a ranking that is not in force here"
+        used = fits[0]
+        trust = asked is not None or may
+        if used is not choices[0]:
+            self.lost += 1
+            trust = False
+        self.served[node.number] = Served(used, trust, probable, mass, rest, self.chances(used, node.values))
+
+    def above(self, node: Node) -> tuple[Ranking | None, bool, float, float]:
+        """(the ranking in force above a node, whether it is trusted, mass, rest)."""
+        if not node.above:
+            return self.root, True, 0.0, 0.0
+        parent, place = node.above
+        known = self.served[parent.number]
+        later = sum(chance for v, chance in known.chance.items() if v not in parent.tried[: place + 1])
+        mass = known.mass + float(np.log(known.chance[parent.tried[place]]))
+        rest = known.rest + float(np.exp(known.mass)) * later
+        return known.ranking if self.how.keep is not None else None, known.trust and place == 0, mass, rest
+
+    def triggered(self, state: State, domain: int) -> bool:
+        size = self.slow.size(state, domain)
+        return {"always": size >= 2, "binary": size == 2, "ternary": size >= 3}[self.how.trigger]
+
+    def scores(self, ranking: Ranking) -> NDArray[np.float64]:
+        return ranking.scores - self.lesson
+
+    def chances(self, ranking: Ranking | None, values: list[int]) -> dict[int, float]:
+        """The share of each value among all of them, not below LEAST_CHANCE; equal where there is no ranking."""
+        if ranking is None or not values:
+            return {v: 1 / len(values) for v in values}
+        keys = self.scores(ranking)[values]
+        weights = np.exp(keys - keys.max())
+        return dict(zip(values, np.maximum(weights / weights.sum(), LEAST_CHANCE).tolist(), strict=True))
+
+    def first(self, ranking: Ranking, values: list[int]) -> tuple[float, int]:
+        """(share, value) of the first choice; an empty domain is a sure thing."""
+        if not values:
+            return 1.0, -1
+        keys = self.scores(ranking)[values]
+        return 1 / float(np.exp(keys - keys.max()).sum()), values[int(keys.argmax())]
+
+    def fits(self, node: Node, ranking: Ranking | None, mrv: int, probable: float) -> bool:
+        """Whether domain and order of the values are those of a ranking."""
+        if ranking is None:
+            return node.domain == mrv and node.tried == node.values[: len(node.tried)]
+        scores = self.scores(ranking)
+        order = sorted(node.values, key=lambda v: -scores[v])
+        return node.tried == order[: len(node.tried)] and self.pick(node, ranking, mrv, probable)[1]
+
+    def pick(self, node: Node, ranking: Ranking, mrv: int, probable: float) -> tuple[float, bool]:
+        """(share of the first choice at the domain that this ranking selects, whether it is the node's domain)."""
+        slow, state = self.slow, node.state
+        if self.how.select == "mrv" or probable < HOPEFUL - NEAR:
+            return self.first(ranking, slow.values(state, mrv))[0], node.domain == mrv
+        confident = self.how.select == "confident"
+        found: dict[int, tuple[float, float]] = {}
+        for domain in slow.undecided(state):
+            if confident or slow.size(state, domain) == slow.size(state, mrv):
+                share, value = self.first(ranking, slow.values(state, domain))
+                found[domain] = (share**CAUTION * (1 + self.reach(state, value)) if confident else share), share
+        best = max(rank for rank, _ in found.values())
+        close = {domain for domain, (rank, _) in found.items() if rank >= best * (1 - NEAR)}
+        share = found[min(close)][1]
+        if probable < HOPEFUL + NEAR:
+            close.add(mrv)
+        return share, node.domain in close
+
+    def reach(self, state: State, value: int) -> int:
+        """Options that a choice takes from other domains, and what it decides by that."""
+        hit = state.open & self.slow.mates[value]
+        pairs = [d for d in self.slow.undecided(state) if self.slow.size(state, d) == 2]
+        return hit.bit_count() + DECIDES * sum((hit & self.slow.domains[d]).bit_count() for d in pairs)
+
+
+def clean(scores: Scores) -> Scores:
+    return np.clip(np.where(np.isnan(scores), -1e30, scores), -1e30, 1e30).astype(np.float32)
+
+
+def fewest(slow: Slow, state: State) -> int:
+    return min(slow.undecided(state), key=lambda domain: slow.size(state, domain))
+
+
+def checked(problem: Instance, how: Options, scores: Any = widely) -> Rules:
+    rules = Rules(traced(problem, how, scores), how)
+    rules.check()
+    return rules
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("select", SELECTS)
+def test_rankings_are_never_stale(problems: list[Instance], select: str, strategy: str) -> None:
+    """Every keep, trigger and limit of asks; scores encode the state, so another ranking is another order."""
+    levels, asks, units = cycle(("naked", "hidden")), cycle((None, 1, None, 4, 9)), cycle((1, 3, 8))
+    kept = asked = 0
+    for turn, (keep, trigger) in enumerate(product(KEEPS, TRIGGERS)):
+        for problem in problems[turn % 13 :: 13]:
+            how: dict[str, Any] = {"select": select, "strategy": strategy, "keep": keep, "trigger": trigger}
+            rules = checked(problem, Options(level=next(levels), asks=next(asks), unit=next(units), **how))
+            kept += rules.kept
+            asked += rules.asks
+    assert kept > 20
+    assert asked > 100
+
+
+@pytest.mark.parametrize("select", SELECTS)
+def test_more_rankings_on_a_path_than_there_is_room_for(select: str) -> None:
+    """Then an older one may serve, or it is asked again; the one that took its place must not be used."""
+    deep: list[Instance] = [Latin.parse("." * 36), Sudoku.parse("1" + "." * 80), *HARD[:4]]
+    most = lost = 0
+    for problem, level, trigger, asks in product(deep, ("eliminate", "naked"), TRIGGERS, (None, 14)):
+        how: dict[str, Any] = {"select": select, "level": level, "trigger": trigger, "asks": asks}
+        rules = checked(problem, Options(keep=0.95, nodes=150, **how))
+        most = max([most, *(one.ranking.place + 1 for one in rules.served.values() if one.ranking)])
+        lost += rules.lost
+    assert most > RANKINGS + 2
+    assert lost > 0
+    print(select, most, lost)
+
+
+def test_without_keeping_it_asks_wherever_it_is_triggered(problems: list[Instance]) -> None:
+    for problem, (select, trigger) in zip(problems, cycle(product(SELECTS, TRIGGERS)), strict=False):
+        found = traced(problem, Options(select=select, trigger=trigger, level="naked"), widely)  # type: ignore[arg-type]
+        for node in found.told.nodes:
+            size = found.slow.size(node.state, fewest(found.slow, node.state))
+            assert (node.number in found.asked) == (size > 1 and trigger in ("always", "binary" if size == 2 else "ternary"))
+
+
+def unbroken(found: Traced, node: Node) -> bool:
+    """Whether only first choices lead from the nearest node that was asked for to this one."""
+    while node.above and node.above[1] == 0:
+        node = node.above[0]
+        if node.number in found.asked:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("select", SELECTS)
+def test_whatever_is_kept_serves_until_a_first_choice_fails(problems: list[Instance], select: str) -> None:
+    """keep = 0: asked at the root, and after a failure where the solution is probably below."""
+    kept = renewed = 0
+    for problem in problems:
+        rules = checked(problem, Options(select=select, keep=0.0))  # type: ignore[arg-type]
+        found = rules.found
+        for node in found.told.nodes:
+            if node.number in found.asked:
+                assert not unbroken(found, node)
+                assert node.depth == 0 or rules.served[node.number].probable >= HOPEFUL - NEAR
+                renewed += node.depth > 0
+            elif not unbroken(found, node):
+                assert len(node.values) < 2 or rules.served[node.number].probable < HOPEFUL + NEAR
+            else:
+                kept += 1
+        assert 0 in found.asked or len(found.told.nodes[0].values) < 2
+    assert kept > 50
+    assert renewed > 5
+
+
+@pytest.mark.parametrize("select", SELECTS)
+def test_keeping_only_what_is_certain(problems: list[Instance], select: str) -> None:
+    """keep = 1: for a guide that is never certain no ranking serves twice where the solution is probably below."""
+    asked = served = 0
+    for problem in problems:
+        rules = checked(problem, Options(select=select, keep=1.0))  # type: ignore[arg-type]
+        for node in rules.found.told.nodes:
+            if len(node.values) > 1 and rules.served[node.number].probable >= HOPEFUL + NEAR:
+                assert node.number in rules.found.asked
+                asked += node.depth > 0
+        sure = checked(problem, Options(select=select, keep=1.0), SURE["overconfident"])  # type: ignore[arg-type]
+        served += sum(unbroken(sure.found, node) for node in sure.found.told.nodes if node.number not in sure.found.asked)
+    assert asked > 20
+    assert served > 10
+
+
+@pytest.mark.parametrize("select", SELECTS)
+def test_one_ask_can_order_the_whole_search(problems: list[Instance], select: str) -> None:
+    long = 0
+    for problem, scores in product(problems, (widely, BAD["wild"], BAD["reversed"])):
+        found = traced(problem, Options(select=select, keep=0.0, asks=1), scores)  # type: ignore[arg-type]
+        if 0 not in found.asked:
+            continue
+        root = clean(found.asked[0])
+        for node in found.told.nodes:
+            order = sorted(node.values, key=lambda v: -root[v])
+            assert node.tried == order[: len(node.tried)]
+        assert found.asked.keys() == {0}
+        long += len(found.told.nodes) > 10
+    assert long > 10
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("keep", KEEPS)
+def test_who_knows_the_solution_never_fails(strategy: str, keep: float | None) -> None:
+    """Log-probabilities 0 and -20: sure, and right."""
+    options: dict[str, Any] = {"select": "confident", "keep": keep, "strategy": strategy}
+    for level in ("naked", "hidden"):
+        outcomes = solve_together(HARD, guide=Scored(knowing), level=level, **options)
+        plain = solve_together(HARD, policy="plain", level=level)
+        for outcome, known in zip(outcomes, plain, strict=True):
+            assert outcome.solution == known.solution
+            assert outcome.backtracks == 0
+            assert outcome.nodes == outcome.depth
+            assert outcome.asks == (1 if keep in (0, 0.5, 0.9) else outcome.nodes)
+    assert sum(outcome.backtracks for outcome in plain) > 50
+
+
+def test_mrv_confident_takes_one_of_the_fewest(problems: list[Instance]) -> None:
+    """And, of these, where the guide is surest; `confident` takes larger ones as well."""
+    larger = surer = 0
+    for problem, strategy, keep in zip(problems * 3, cycle(STRATEGIES), cycle(KEEPS), strict=False):
+        for select in ("mrv-confident", "confident"):
+            how = Options(select=select, strategy=strategy, keep=keep, unit=3)  # type: ignore[arg-type]
+            found = traced(problem, how, widely)
+            for node in found.told.nodes:
+                mrv = fewest(found.slow, node.state)
+                excess = len(node.values) - found.slow.size(node.state, mrv)
+                if select == "confident":
+                    larger += excess > 0
+                else:
+                    assert excess == 0
+                    surer += node.domain != mrv
+    assert larger > 20
+    assert surer > 20

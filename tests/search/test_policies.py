@@ -1,0 +1,285 @@
+"""Right and within limits under every policy: who selects, where it is asked, what is kept, how it is begun again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import cycle, product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import dibs
+from dibs import CNF, Asks, Options, Outcome, Sudoku
+from dibs.bench.experiment import load
+from dibs.problem import Instance
+from dibs.search import engine as engine_module
+from dibs.search.engine import Engine
+from dibs.search.policy import POLICIES
+from dibs.search.solve import solve_together
+from guides import BAD, SURE, Scored, knowing, seeded
+from randoms import mixture, stubborn, sudoku
+
+MOST = 7  # solutions counted
+LEVELS = ("eliminate", "naked", "hidden")
+SELECTS = ("mrv", "mrv-confident", "confident")
+STRATEGIES = ("dfs", "restarts", "discrepancy")
+KEEPS = (None, 0, 0.9)
+TRIGGERS = ("always", "binary", "ternary", "worth")
+GUIDES: dict[str, Callable[[Asks], NDArray[Any]]] = BAD | SURE
+Problems = tuple[list[Instance], list[Outcome]]  # and what the plain search says of them
+
+
+@pytest.fixture(scope="module")
+def judged() -> Problems:
+    """All families, no solution, one, many; 9x9 puzzles with few givens, some of them changed."""
+    rng = np.random.default_rng(7)
+    problems = mixture(seed=21, count=200) + stubborn(seed=22, count=80)
+    problems += [sudoku(rng, (3, 3), int(rng.integers(22, 30))) for _ in range(20)]
+    plain = list(dibs.solve_many(problems, policy="plain", count=MOST))
+    assert {outcome.solutions for outcome in plain} >= {0, 1, 2, MOST}
+    assert sum(outcome.nodes > 5 for outcome in plain) > 20
+    assert sum(outcome.status == "UNSAT" and outcome.nodes > 1 for outcome in plain) > 10
+    return problems, plain
+
+
+def compare(problems: Sequence[Instance], plain: Sequence[Outcome], **options: Any) -> list[Outcome]:
+    outcomes = list(dibs.solve_many(problems, workers=1, **options))
+    for problem, known, outcome in zip(problems, plain, outcomes, strict=True):
+        assert outcome.status == known.status, (problem, options)
+        assert outcome.solutions == min(known.solutions, options.get("count", 1)), (problem, options)
+        if known.solutions:
+            assert problem.violation(outcome.solution) is None
+    return outcomes
+
+
+def some(judged: Problems, turn: int, every: int) -> Problems:
+    """Each `every`-th problem, others in each turn."""
+    problems, plain = judged
+    return problems[turn % every :: every], plain[turn % every :: every]
+
+
+def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems) -> None:
+    """All 108 combinations; each meets some of the problems at one level with one guide, and again for all solutions."""
+    names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree"))
+    asked = again = 0
+    for turn, (select, strategy, keep, trigger) in enumerate(product(SELECTS, STRATEGIES, KEEPS, TRIGGERS)):
+        level = LEVELS[(turn + turn // 3) % 3]
+        problems, plain = some(judged, turn, 17 if level != "eliminate" else 67)
+        options: dict[str, Any] = {
+            "select": select, "strategy": strategy, "keep": keep, "trigger": trigger, "price": 1,
+            "level": level, "unit": next(units), "tie": next(ties),
+        }  # fmt: skip
+        outcomes = compare(problems, plain, guide=Scored(GUIDES[next(names)]), **options)
+        asked += sum(outcome.asks for outcome in outcomes)
+        if strategy == "dfs":
+            compare(problems, plain, guide=Scored(GUIDES[next(names)]), count=MOST, **options)
+        else:
+            again += sum(outcome.nodes > 2 * known.nodes for known, outcome in zip(plain, outcomes, strict=True))
+    assert asked > 1000
+    assert again > 30, "some were begun again"
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_every_bad_guide_with_every_select_and_strategy(judged: Problems, name: str) -> None:
+    for turn, (select, strategy) in enumerate(product(SELECTS, STRATEGIES)):
+        keep, static = KEEPS[turn % 2 + 1], turn % 4 == 3
+        guide = Scored(GUIDES[name], static)
+        compare(*some(judged, turn, 19), guide=guide, select=select, strategy=strategy, keep=keep, unit=1 + turn % 3)
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_every_policy_with_every_bad_guide(judged: Problems, name: str) -> None:
+    for turn, policy in enumerate(POLICIES):
+        for count in (1, MOST):
+            compare(*some(judged, turn, 11), guide=Scored(GUIDES[name]), policy=policy, unit=3, count=count)
+
+
+def test_strategies_without_a_guide(judged: Problems) -> None:
+    for turn, (strategy, level, order) in enumerate(product(STRATEGIES, LEVELS, ("ascending", "random"))):
+        options: dict[str, Any] = {"strategy": strategy, "level": level, "order": order, "unit": 2}
+        compare(*some(judged, turn, 3), policy="plain", tie="random", **options)
+
+
+class Counting:
+    """A guide that counts the asks of each search; searches are known by their instance."""
+
+    def __init__(self, scores: Callable[[Asks], NDArray[Any]], static: bool = False) -> None:
+        self.scores = scores
+        self.static = static
+        self.asked: dict[int, int] = {}
+
+    def rank(self, asks: Asks) -> NDArray[Any]:
+        for instance in asks.instances:
+            self.asked[id(instance)] = self.asked.get(id(instance), 0) + 1
+        return self.scores(asks)
+
+
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_the_race_gives_the_answer_of_the_plain_search(
+    judged: Problems, after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for turn, (name, ask, share) in enumerate(product(GUIDES, (0, 200), (0.5, 3.0))):
+        monkeypatch.setattr("dibs.search.race.ASK", ask)
+        monkeypatch.setattr("dibs.search.race.SHARE", share)
+        guide = Counting(GUIDES[name])
+        part = some(judged, turn, 13)
+        select, strategy = SELECTS[turn % 3], STRATEGIES[turn // 2 % 3]
+        outcomes = compare(*part, guide=guide, after=after, select=select, strategy=strategy, keep=0.9, unit=2)
+        assert [outcome.asks for outcome in outcomes] == [guide.asked.get(id(problem), 0) for problem in part[0]]
+        if share > 1:
+            assert len(guide.asked) > 3, "the guided side has run"
+
+
+def test_a_guide_that_knows_wins_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.search.race.ASK", 1)
+    puzzles = load("hard300", 30)
+    plain = solve_together(puzzles, policy="plain", level="naked")
+    raced = solve_together(puzzles, policy="auto", level="naked", guide=Scored(knowing), after=30)
+    assert sum(outcome.nodes > 100 for outcome in plain) > 5
+    for alone, beside in zip(plain, raced, strict=True):
+        assert alone.solution == beside.solution
+        if alone.nodes <= 30:
+            assert (beside.nodes, beside.asks) == (alone.nodes, 0), "it is easy"
+        else:
+            assert beside.asks == 1
+            assert beside.nodes < 50
+
+
+LIMITED = [
+    {"policy": "guided"},
+    {"policy": "paper"},
+    {"policy": "plain"},
+    {"policy": "auto", "after": 2},
+    {"policy": "auto", "after": 0, "strategy": "discrepancy"},
+    {"strategy": "discrepancy", "keep": 0.5, "select": "mrv-confident"},
+    {"strategy": "restarts", "unit": 1, "select": "confident"},
+]
+
+
+@pytest.mark.parametrize("options", LIMITED, ids=str)
+def test_limits_of_nodes(judged: Problems, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.search.race.ASK", 2)
+    ended = 0
+    for turn, nodes in enumerate((0, 1, 2, 3, 7, 20, 50)):
+        problems, plain = some(judged, turn, 2)
+        scores = GUIDES[list(GUIDES)[turn]]
+        for known, outcome in zip(
+            plain, dibs.solve_many(problems, guide=Scored(scores), nodes=nodes, **options), strict=True
+        ):
+            assert outcome.nodes <= nodes
+            if outcome.status == "LIMIT":
+                assert (outcome.solution, outcome.solutions, outcome.nodes) == (None, 0, nodes)
+                ended += 1
+            else:
+                assert outcome.status == known.status
+    assert ended > 50
+
+
+def test_no_time_at_all(judged: Problems, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LIMIT at the first ask, or before it; what propagation decides is decided."""
+    problems, _ = judged
+    alone = [Engine([problem], Options(nodes=0)) for problem in problems]
+    for engine in alone:
+        engine.run()
+    first = [outcome for engine in alone for outcome in engine.outcomes() if outcome]
+    assert 50 < sum(outcome.status == "LIMIT" for outcome in first) < len(first)
+    guide = Counting(BAD["random"])
+    for options in ({"policy": "guided"}, {"policy": "auto", "after": 0}, {"strategy": "discrepancy", "keep": 0.0}):
+        outcomes = list(dibs.solve_many(problems, guide=guide, seconds=0, level="hidden", **options))
+        for one, other in zip(first, outcomes, strict=True):
+            assert other.status == one.status
+            assert (other.asks, other.calls) == (0, 0)
+    assert not guide.asked
+    monkeypatch.setattr(engine_module, "SLICE", 1)
+    for policy in POLICIES:
+        for one, other in zip(first, dibs.solve_many(problems, policy=policy, guide=guide, seconds=0), strict=True):
+            assert other.status in ("LIMIT", one.status)
+
+
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_asks_are_never_exceeded(judged: Problems, most: int, static: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.search.race.ASK", 0)
+    ways: list[dict[str, Any]] = [{"policy": "guided", "unit": 2}, {"policy": "paper"}, {"policy": "auto", "after": 1}]
+    ways += [{"select": select, "strategy": strategy} for select, strategy in product(SELECTS, STRATEGIES)]
+    for turn, way in enumerate(ways):
+        problems, plain = some(judged, turn, 7)
+        guide = Counting(seeded, static)
+        outcomes = compare(problems, plain, guide=guide, asks=most, **way)
+        assert [outcome.asks for outcome in outcomes] == [guide.asked.get(id(problem), 0) for problem in problems]
+        assert max(outcome.asks for outcome in outcomes) == (min(most, 1) if static else most), way
+
+
+def test_an_ask_that_costs_too_much_is_not_asked(judged: Problems) -> None:
+    for select in SELECTS:
+        guide = Counting(seeded)
+        options: dict[str, Any] = {"guide": guide, "trigger": "worth", "select": select, "keep": 0.9}
+        compare(*some(judged, 0, 2), price=1e30, **options)
+        assert not guide.asked
+    puzzles = load("hard300", 10)
+    asks = [sum(o.asks for o in solve_together(puzzles, price=price, **options)) for price in (0, 1, 100)]
+    assert asks[0] > asks[1] > asks[2], "the dearer, the rarer"
+
+
+def counters(outcomes: Any) -> list[tuple[Any, ...]]:
+    return [(o.status, o.solution, o.nodes, o.backtracks, o.asks, o.depth, o.solutions, o.calls) for o in outcomes]
+
+
+WAYS: list[dict[str, Any]] = [
+    *({"policy": policy} for policy in POLICIES),
+    {"policy": "auto", "after": 3, "unit": 2},
+    {"select": "mrv-confident", "strategy": "discrepancy", "keep": 0.5},
+    {"select": "mrv-confident", "strategy": "restarts", "unit": 1, "trigger": "worth", "price": 1},
+    {"select": "confident", "keep": 0, "trigger": "ternary", "count": 3},
+]
+
+
+@pytest.mark.parametrize("static", [False, True])
+@pytest.mark.parametrize("way", WAYS, ids=str)
+def test_same_seed_same_counters_in_any_batch(
+    judged: Problems, way: dict[str, Any], static: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also after other searches have left their numbers in the arrays, and suspended after every step."""
+    monkeypatch.setattr("dibs.search.race.ASK", 3)
+    problems = some(judged, 1, 9)[0] + list(load("hard300", 3))
+
+    def scores(asks: Asks) -> NDArray[Any]:
+        return BAD["reversed"](asks) % 7 if static else seeded(asks, 2.0)  # a static guide scores without the state
+
+    guide = Scored(scores, static)
+    alone = counters(dibs.solve(problem, guide=guide, **way) for problem in problems)
+    assert counters(solve_together(problems, guide=guide, **way)) == alone
+    for other in ({"trigger": "binary"}, {"strategy": "restarts", "unit": 1, "keep": 0.9}):
+        list(dibs.solve_many(problems[::-1], guide=Scored(seeded), workers=1, **other))
+        assert counters(dibs.solve(problem, guide=guide, **way) for problem in problems) == alone
+    assert counters(dibs.solve_many(problems, guide=guide, workers=1, **way)) == alone
+    assert counters(dibs.solve_many(problems, guide=guide, workers=3, **way)) == alone
+    monkeypatch.setattr(engine_module, "SLICE", 1)
+    assert counters(solve_together(problems, guide=guide, **way)) == alone
+
+
+def test_random_choices_follow_the_seed(judged: Problems) -> None:
+    problems = some(judged, 0, 3)[0]
+    for policy in POLICIES:
+        options: dict[str, Any] = {"policy": policy, "tie": "random", "order": "random", "guide": Scored(seeded)}
+        first = counters(dibs.solve_many(problems, seed=1, workers=1, **options))
+        assert counters(dibs.solve_many(problems, seed=1, workers=2, **options)) == first
+        assert counters(dibs.solve_many(problems, seed=2, workers=1, **options)) != first
+
+
+def test_policies_with_their_own_guide() -> None:
+    puzzles = list(load("hard300", 4))
+    known = [outcome.solution for outcome in solve_together(puzzles, policy="plain")]
+    for policy in POLICIES:
+        assert [outcome.solution for outcome in solve_together(puzzles, policy=policy)] == known
+    raced = solve_together(puzzles, policy="auto", after=1)
+    assert [outcome.solution for outcome in raced] == known
+    assert any(outcome.asks for outcome in raced)
+    formula = CNF(4, [[1, 2], [-1, 3], [-2, -3, 4], [-4, 1], [-1, -3, -4], [1, -2, 4]])
+    plain = dibs.solve(formula, policy="plain", level="eliminate")
+    assert plain.nodes > 1
+    alone = dibs.solve(formula, policy="auto", after=1, level="eliminate")  # the guide refuses: it knows grids only
+    assert (alone.status, alone.nodes, alone.asks) == (plain.status, plain.nodes, 0)
+    assert dibs.solve(Sudoku.parse("." * 81), policy="auto").status == "SAT"
