@@ -159,7 +159,9 @@ def test_summaries_keep_limit_runs() -> None:
 def test_the_table_in_markdown() -> None:
     text = table.markdown("T", summarise([Record("row", 0, outcome(1234)), Record("row", 1, outcome(2))]))
     assert text.splitlines()[0] == "**T** (mean / median / p95)"
-    assert text.splitlines()[-1] == "| row | 618 / 618 / 1,172 | 618 / 618 / 1,172 | 1,234 | 1,236 / 1,236 / 2,345 | 0 |"
+    assert (
+        text.splitlines()[-1] == "| row | 618 / 618 / 1,172 | 618 / 618 / 1,172 | 1,234 | 1,236 / 1,236 / 2,345 | 0 |"
+    )
 
 
 def test_a_model_has_columns_of_its_own() -> None:

@@ -93,8 +93,20 @@ def test_other_families(run: Run, guides: Path) -> None:
             ["--guide", "relational", "--runtime", "torch"],
             'dibs: Invalid value "torch" for --runtime. Choose from: "auto", "onnx".',
         ),
-        (["--runtime", "onnx"], "dibs: runtime = 'onnx' is a setting of a guide: name one with guide"),
-        (["--alpha", "0.5"], "dibs: alpha = 0.5 is a setting of a guide: name one with guide"),
+        (
+            ["--policy", "plain", "--runtime", "onnx"],
+            "dibs: runtime = 'onnx' is a setting of a guide: name one with guide",
+        ),
+        (["--policy", "plain", "--alpha", "0.5"], "dibs: alpha = 0.5 is a setting of a guide: name one with guide"),
+        (["--alpha", "0.5"], "dibs: alpha = 0.5 is about the cell that MRV takes: it needs select = 'mrv'"),
+        (
+            ["--policy", "guided", "--steps", "3"],
+            "dibs: steps = 3 is about the cell that MRV takes: it needs select = 'mrv'",
+        ),
+        (
+            ["--policy", "clever"],
+            'dibs: Invalid value "clever" for --policy. Choose from: "auto", "guided", "paper", "plain".',
+        ),
     ],
 )
 def test_refusals(run: Run, shipped: Path, words: list[str], message: str) -> None:

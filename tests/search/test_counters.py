@@ -34,7 +34,7 @@ def grids(seed: int, count: int) -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize(("tie", "order"), list(product(("index", "degree"), ("ascending", "lcv", "mcv"))))
+@pytest.mark.parametrize(("tie", "order"), list(product(("index", "degree", "reach"), ("ascending", "lcv", "mcv"))))
 def test_counters_equal_a_plain_search(tie: str, order: str) -> None:
     puzzles = grids(seed=1, count=30)
     for level in LEVELS:

@@ -35,8 +35,8 @@ Problems = tuple[list[Instance], list[Outcome]]  # and what the plain search say
 def judged() -> Problems:
     """All families, no solution, one, many; 9x9 puzzles with few givens, some of them changed."""
     rng = np.random.default_rng(7)
-    problems = mixture(seed=21, count=200) + stubborn(seed=22, count=80)
-    problems += [sudoku(rng, (3, 3), int(rng.integers(22, 30))) for _ in range(20)]
+    problems = mixture(seed=21, count=150) + stubborn(seed=22, count=60)
+    problems += [sudoku(rng, (3, 3), int(rng.integers(22, 30))) for _ in range(15)]
     plain = list(dibs.solve_many(problems, policy="plain", count=MOST))
     assert {outcome.solutions for outcome in plain} >= {0, 1, 2, MOST}
     assert sum(outcome.nodes > 5 for outcome in plain) > 20
@@ -61,12 +61,12 @@ def some(judged: Problems, turn: int, every: int) -> Problems:
 
 
 def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems) -> None:
-    """All 108 combinations; each meets some of the problems at one level with one guide, and again for all solutions."""
-    names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree"))
+    """All 108 combinations; each meets some of the problems at one level with one guide, dfs for all solutions too."""
+    names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree", "reach"))
     asked = again = 0
     for turn, (select, strategy, keep, trigger) in enumerate(product(SELECTS, STRATEGIES, KEEPS, TRIGGERS)):
         level = LEVELS[(turn + turn // 3) % 3]
-        problems, plain = some(judged, turn, 17 if level != "eliminate" else 67)
+        problems, plain = some(judged, turn, 19 if level != "eliminate" else 67)
         options: dict[str, Any] = {
             "select": select, "strategy": strategy, "keep": keep, "trigger": trigger, "price": 1,
             "level": level, "unit": next(units), "tie": next(ties),
@@ -120,6 +120,7 @@ class Counting:
 def test_the_race_gives_the_answer_of_the_plain_search(
     judged: Problems, after: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    asked = 0
     for turn, (name, ask, share) in enumerate(product(GUIDES, (0, 200), (0.5, 3.0))):
         monkeypatch.setattr("dibs.search.race.ASK", ask)
         monkeypatch.setattr("dibs.search.race.SHARE", share)
@@ -128,8 +129,8 @@ def test_the_race_gives_the_answer_of_the_plain_search(
         select, strategy = SELECTS[turn % 3], STRATEGIES[turn // 2 % 3]
         outcomes = compare(*part, guide=guide, after=after, select=select, strategy=strategy, keep=0.9, unit=2)
         assert [outcome.asks for outcome in outcomes] == [guide.asked.get(id(problem), 0) for problem in part[0]]
-        if share > 1:
-            assert len(guide.asked) > 3, "the guided side has run"
+        asked += sum(guide.asked.values())
+    assert asked > 100, "the guided side has run"
 
 
 def test_a_guide_that_knows_wins_the_race(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +244,7 @@ def test_same_seed_same_counters_in_any_batch(
 ) -> None:
     """Also after other searches have left their numbers in the arrays, and suspended after every step."""
     monkeypatch.setattr("dibs.search.race.ASK", 3)
-    problems = some(judged, 1, 9)[0] + list(load("hard300", 3))
+    problems = some(judged, 1, 11)[0] + list(load("hard300", 2))
 
     def scores(asks: Asks) -> NDArray[Any]:
         return BAD["reversed"](asks) % 7 if static else seeded(asks, 2.0)  # a static guide scores without the state
@@ -257,11 +258,11 @@ def test_same_seed_same_counters_in_any_batch(
     assert counters(dibs.solve_many(problems, guide=guide, workers=1, **way)) == alone
     assert counters(dibs.solve_many(problems, guide=guide, workers=3, **way)) == alone
     monkeypatch.setattr(engine_module, "SLICE", 1)
-    assert counters(solve_together(problems, guide=guide, **way)) == alone
+    assert counters(solve_together(problems[::2], guide=guide, **way)) == alone[::2]
 
 
 def test_random_choices_follow_the_seed(judged: Problems) -> None:
-    problems = some(judged, 0, 3)[0]
+    problems = some(judged, 0, 7)[0]
     for policy in POLICIES:
         options: dict[str, Any] = {"policy": policy, "tie": "random", "order": "random", "guide": Scored(seeded)}
         first = counters(dibs.solve_many(problems, seed=1, workers=1, **options))

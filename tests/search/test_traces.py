@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import cycle, product
+from itertools import cycle, pairwise, product
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ def test_every_event_is_the_one_that_has_to_come(problems: list[Instance], selec
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_events_without_a_guide_and_of_all_solutions(problems: list[Instance], strategy: str) -> None:
     for turn, problem in enumerate(problems):
-        level, tie = LEVELS[turn % 3], ("index", "degree", "random")[turn // 3 % 3]
+        level, tie = LEVELS[turn % 3], ("index", "degree", "reach", "random")[turn // 3 % 4]
         how = options(strategy=strategy, level=level, tie=tie, order="random", unit=2)
         assert traced(problem, how).outcome.status == dibs.solve(problem, policy="plain").status
         every = options(strategy=strategy, level=level, tie=tie, count=50)
@@ -113,6 +113,21 @@ def test_tracing_changes_nothing() -> None:
             )  # fmt: skip
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_ties_go_to_the_domain_that_reaches_farthest(problems: list[Instance], level: str) -> None:
+    """Of the domains with the fewest values: how far all choices reach together, then the lowest."""
+    changed = 0
+    for problem in [*problems, *PUZZLES]:
+        found = traced(problem, options(tie="reach", level=level, nodes=100))
+        for node in found.told.nodes:
+            slow, state = found.slow, node.state
+            reach = {d: sum(slow.reach(state, v) for v in slow.values(state, d)) for d in slow.fewest(state)}
+            farthest = [domain for domain, far in reach.items() if far == max(reach.values())]
+            assert node.domain == farthest[0]
+            changed += node.domain != next(iter(reach))
+    assert changed > 50
+
+
 def luby() -> list[int]:
     """1, then the sequence so far twice and the next power of two, and so on."""
     made = [1]
@@ -142,7 +157,7 @@ def test_restarts_have_lubys_lengths() -> None:
         found = traced(puzzle, options(strategy="restarts", unit=unit, keep=keep), GUIDES["seeded"])
         most = max(most, lengths(found, unit))
         roots = [run.nodes[0] for run in found.told.runs]
-        for before, after in zip(roots, roots[1:], strict=False):
+        for before, after in pairwise(roots):
             assert after.state.open & ~before.state.open == 0, "what is refuted stays refuted"
     assert most > 15
 
@@ -229,7 +244,8 @@ def on_path(found: Traced) -> list[Node]:
 def test_node_identity(select: str, keep: float | None, level: str) -> None:
     """nodes = decisions on the solution path + nodes of the failing siblings that were entered, whoever selects."""
     entered = 0
-    for puzzle, name in product(PUZZLES[: 3 if level == "hidden" else 1], ("overconfident", "against", "seeded")):
+    names = ("overconfident", "against", "seeded") if level == "hidden" else ("random",)
+    for puzzle, name in product(PUZZLES[:2], names):
         found = traced(puzzle, options(select=select, keep=keep, level=level), GUIDES[name])
         path = on_path(found)
         assert [node.depth for node in path] == list(range(len(path)))
@@ -240,7 +256,7 @@ def test_node_identity(select: str, keep: float | None, level: str) -> None:
             wasted += sum(node.inside[:-1])
             entered += len(node.ends) - 1
         assert found.outcome.nodes == len(path) + wasted
-    assert entered > 10
+    assert entered > 5
 
 
 def as_puzzle(found: Traced, node: Node, value: int) -> Sudoku:
@@ -254,7 +270,7 @@ def as_puzzle(found: Traced, node: Node, value: int) -> Sudoku:
 
 def test_value_order_cannot_change_the_cost_of_failing_under_mrv_only() -> None:
     """A failing sibling costs what it costs a plain search, whatever the guide; not where the guide selects."""
-    other = {select: 0 for select in SELECTS}
+    other = dict.fromkeys(SELECTS, 0)
     for select, puzzle, name in product(SELECTS, PUZZLES[:2], ("random", "seeded")):
         found = traced(puzzle, options(select=select, level="naked"), GUIDES[name])
         for node in on_path(found):

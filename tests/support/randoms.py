@@ -94,20 +94,24 @@ def mixture(seed: int, count: int) -> list[Instance]:
     return made
 
 
+def formula(rng: np.random.Generator, variables: int, ratio: float) -> CNF:
+    """Random clauses of three, `ratio` for each variable; at 4.27 about half of the large ones have a solution."""
+    rows = [rng.choice(variables, 3, replace=False) + 1 for _ in range(int(ratio * variables))]
+    return CNF(variables, [(row * rng.choice([-1, 1], 3)).tolist() for row in rows])
+
+
 def stubborn(seed: int, count: int) -> list[Instance]:
-    """Problems that propagation leaves open: formulas beyond the threshold, pigeons, hard 9x9 puzzles with one clue more.
+    """Problems that need search: formulas beyond the threshold, pigeons, hard 9x9 puzzles with one clue more.
 
     Most of them have no solution.
     """
     rng = np.random.default_rng(seed)
-    hard = load("hard300", 40)
+    hard = [puzzle for puzzle in load("hard300", 40) if isinstance(puzzle, Sudoku)]
     made: list[Instance] = []
     for i in range(count):
         match i % 4:
             case 0:
-                variables = int(rng.integers(8, 15))
-                rows = [rng.choice(variables, 3, replace=False) + 1 for _ in range(int(5.5 * variables))]
-                made.append(CNF(variables, [(row * rng.choice([-1, 1], 3)).tolist() for row in rows]))
+                made.append(formula(rng, int(rng.integers(8, 15)), 5.5))
             case 1:
                 holes = int(rng.integers(3, 6))
                 pigeons = holes + int(rng.integers(0, 2))

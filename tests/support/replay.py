@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dibs import Asks, Options, Outcome
 from dibs.problem.structure import Instance, Level, Need, Structure
 from dibs.search.engine import Engine
+from dibs.search.kernel import DECIDES
 from dibs.search.tables import tables
 
 Event = tuple[str, int]
@@ -31,13 +32,15 @@ class State(NamedTuple):
 
 
 class Slow:
-    """Choosing, killing and forcing, written from the definitions: groups as bit masks, passes until nothing changes."""
+    """Choosing, killing and forcing as defined: groups as bit masks, passes until nothing changes."""
 
     def __init__(self, structure: Structure, level: Level) -> None:
         of = tables(structure, level)
         self.base: list[int] = of.base.tolist()
         self.count = len(self.base) - 1
-        self.domains = [(1 << end) - (1 << first) for first, end in zip(self.base, self.base[1:], strict=False)]
+        self.domains: list[int] = [
+            (1 << end) - (1 << first) for first, end in zip(self.base, self.base[1:], strict=False)
+        ]
         self.number = [self.literal(address) for address in of.address.tolist()]
         self.lonely = [d for d in range(self.count) if (of.outer[self.base[d] : self.base[d + 1]] < 0).any()]
         self.mates = [0] * self.base[-1]  # what choosing a literal kills in other domains
@@ -101,7 +104,18 @@ class Slow:
         return [m for m in range(self.base[domain], self.base[domain + 1]) if state.open >> m & 1]
 
     def size(self, state: State, domain: int) -> int:
-        return (state.open & self.domains[domain]).bit_count()
+        return int.bit_count(state.open & self.domains[domain])
+
+    def fewest(self, state: State) -> list[int]:
+        """The undecided domains with the fewest values, ascending."""
+        sizes = {domain: self.size(state, domain) for domain in self.undecided(state)}
+        return [domain for domain, size in sizes.items() if size == min(sizes.values())]
+
+    def reach(self, state: State, literal: int) -> int:
+        """Options that a choice takes from other domains, and DECIDES for each domain of two among them."""
+        hit = state.open & self.mates[literal]
+        pairs = sum(self.domains[domain] for domain in self.undecided(state) if self.size(state, domain) == 2)
+        return int.bit_count(hit) + DECIDES * int.bit_count(hit & pairs)
 
 
 @dataclass

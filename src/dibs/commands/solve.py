@@ -58,7 +58,7 @@ def solve(
       guided  guided from the first node on, asked rarely, with restarts
       paper   DiBS as in the paper: --guide relational --level naked
               --trigger binary --alpha 0.8 --steps 1
-      plain   classical search: --level hidden --tie degree, no guide
+      plain   classical search: --level hidden --tie reach, no guide
     --guide without --policy searches depth first from the root and asks that
     guide at the nodes that --trigger names; calls are its forward passes.
 

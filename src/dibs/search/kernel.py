@@ -374,8 +374,50 @@ def fewest(t: Tables, s: Searches, row: Int) -> tuple[Int, Int]:
 
 
 @_part
-def select(t: Tables, s: Searches, tie: Int) -> Int:
-    """The undecided domain with the fewest open literals (MRV), ties by `tie`; -1 when all are decided."""
+def pairs(t: Tables, s: Searches, row: Int) -> Int:
+    """Of 64 domains: the bitset of undecided ones with exactly two open literals."""
+    first = first_word(row, t.values)
+    one, two, three = _NONE, _NONE, _NONE
+    for v in range(t.values):
+        word = s.plane[_at(first + 2 * v)]
+        three |= two & word
+        two |= one & word
+        one |= word
+    return two & ~three & s.plane[_at(t.planes + row)]
+
+
+@_part
+def reach(t: Tables, s: Searches, domain: Int, value: Int, bits: NDArray[np.uint64]) -> Int:
+    """How far a choice reaches: the options that it takes from other domains, and those that it decides by that.
+
+    `bits` [rows] are the domains with two open literals.
+    """
+    literal = np.int64(t.base[_at(domain)]) + value
+    taken = np.int64(0)
+    for k in range(t.mate_start[_at(literal)], t.mate_start[_at(literal + 1)]):
+        word = t.mate_word[_at(k)]
+        hit = s.plane[word] & t.mate_mask[_at(k)]
+        taken += ones(hit) + DECIDES * ones(hit & bits[_at(np.int64(t.plane_first[word]) >> 6)])
+    return taken
+
+
+@_part
+def reaches(t: Tables, s: Searches, domain: Int, bits: NDArray[np.uint64]) -> Int:
+    """How far all choices at a domain reach together."""
+    word = first_word(domain >> 6, t.values)
+    total = np.int64(0)
+    for value in range(t.values):
+        if (s.plane[_at(word + 2 * value)] >> (np.uint64(domain) & _LOW)) & _BIT:
+            total += reach(t, s, domain, value, bits)
+    return total
+
+
+@_part
+def select(t: Tables, s: Searches, tie: Int, bits: NDArray[np.uint64]) -> Int:
+    """The undecided domain with the fewest open literals (MRV), ties by `tie`; -1 when all are decided.
+
+    `bits` [rows] is scratch.
+    """
     planes, rows = t.planes, t.rows
     surely = 2 if t.forcing else 0  # no undecided domain can have fewer
     least, best = 65, -1
@@ -388,6 +430,9 @@ def select(t: Tables, s: Searches, tie: Int) -> Int:
     if tie == 0 or best < 0:
         return best
     best_rank = np.int64(-1)
+    if tie == 3:
+        for row in range(rows):
+            bits[_at(row)] = pairs(t, s, row)
     for row in range(rows):
         size, among = fewest(t, s, row)
         if size != least:
@@ -399,8 +444,10 @@ def select(t: Tables, s: Searches, tie: Int) -> Int:
                 rank = np.int64(0)
                 for k in range(t.peer_start[_at(domain)], t.peer_start[_at(domain + 1)]):
                     rank += ones(s.plane[_at(planes + t.peer_word[_at(k)])] & t.peer_mask[_at(k)])
-            else:
+            elif tie == 2:
                 rank = scramble(s.counts[SEED], s.counts[NODES], domain)
+            else:
+                rank = reaches(t, s, domain, bits)
             if rank > best_rank:
                 best, best_rank = domain, rank
     return best
@@ -500,34 +547,6 @@ def first_choice(t: Tables, s: Searches, slot: Int, domain: Int) -> tuple[float,
             else:
                 total += np.exp(score - top)
     return 1.0 / max(total, 1.0), best
-
-
-@_part
-def pairs(t: Tables, s: Searches, row: Int) -> Int:
-    """Of 64 domains: the bitset of undecided ones with exactly two open literals."""
-    first = first_word(row, t.values)
-    one, two, three = _NONE, _NONE, _NONE
-    for v in range(t.values):
-        word = s.plane[_at(first + 2 * v)]
-        three |= two & word
-        two |= one & word
-        one |= word
-    return two & ~three & s.plane[_at(t.planes + row)]
-
-
-@_part
-def reach(t: Tables, s: Searches, domain: Int, value: Int, bits: NDArray[np.uint64]) -> Int:
-    """How far a choice reaches: the options that it takes from other domains, and those that it decides by that.
-
-    `bits` [rows] are the domains with two open literals.
-    """
-    literal = np.int64(t.base[_at(domain)]) + value
-    taken = np.int64(0)
-    for k in range(t.mate_start[_at(literal)], t.mate_start[_at(literal + 1)]):
-        word = t.mate_word[_at(k)]
-        hit = s.plane[word] & t.mate_mask[_at(k)]
-        taken += ones(hit) + DECIDES * ones(hit & bits[_at(np.int64(t.plane_first[word]) >> 6)])
-    return taken
 
 
 @_part
@@ -789,7 +808,7 @@ def again(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
 def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> None:
     """On a consistent state: note a solution, or open a node at the selected domain."""
     counts = s.counts
-    domain = select(t, s, rules.tie)
+    domain = select(t, s, rules.tie, bits)
     if domain < 0:
         if counts[SOLUTIONS] < len(s.answer):
             s.answer[counts[SOLUTIONS]] = s.value

@@ -8,7 +8,7 @@ from typing import Literal
 from dibs.problem.structure import Level
 from dibs.ranges import check, option
 
-Tie = Literal["index", "degree", "random"]
+Tie = Literal["index", "degree", "reach", "random"]
 Order = Literal["ascending", "lcv", "mcv", "random", "oracle"]
 Trigger = Literal["always", "binary", "ternary", "worth"]
 Select = Literal["mrv", "mrv-confident", "confident"]
@@ -39,7 +39,7 @@ class Options:
     strategy: Strategy = option(
         "dfs", "depth first; begin again after a while; likely paths first (with count above 1 always dfs)", Strategy
     )
-    unit: int = option(64, "restarts: nodes of the shortest run", least=1)
+    unit: int = option(32, "restarts: nodes of the shortest run", least=1)
     after: int | None = option(
         None, "search without the guide first; from about so many nodes on, with it as well", least=0
     )

@@ -29,7 +29,7 @@ class Policy:
     guidance: Guidance
 
 
-_PLAIN = Options(level="hidden", tie="degree")
+_PLAIN = Options(level="hidden", tie="reach")
 _GUIDED = replace(_PLAIN, select="confident", keep=0.9, strategy="restarts")
 
 POLICIES: dict[str, Policy] = {
@@ -99,6 +99,7 @@ def chosen_fields(name: str | None, given: Mapping[str, Any], guided: bool = Fal
     guidance = replace(base.guidance, **own)
     if guidance.guide is not None and options.order == "oracle":
         raise ValueError("order = 'oracle' is a guide itself: give one or the other")
-    if options.select != "mrv" and guidance.steps > 1:
-        raise ValueError(f"steps = {guidance.steps} is about the cell that MRV takes: it needs select = 'mrv'")
+    for key in ("alpha", "steps"):
+        if options.select != "mrv" and key in given and given[key] != getattr(Guidance(), key):
+            raise ValueError(f"{key} = {given[key]!r} is about the cell that MRV takes: it needs select = 'mrv'")
     return options, guidance

@@ -44,7 +44,7 @@ REALS = 2
 ENTERED, TRIED, FAILED, SOLVED, BEGUN = range(5)  # a domain, an address, -, -, a run's number
 EVENT = 32
 
-TIES = {"index": 0, "degree": 1, "random": 2}
+TIES = {"index": 0, "degree": 1, "random": 2, "reach": 3}
 ORDERS = {"ascending": 0, "lcv": 1, "mcv": 2, "random": 3}
 BY_SCORE = 4
 TRIGGERS = {"never": 0, "always": 1, "binary": 2, "ternary": 3, "worth": 4}
