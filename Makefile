@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check agreement bench-core bench-file clean
+.PHONY: run test check agreement bench-core bench-file figure-depths figure-sizes clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -27,6 +27,15 @@ bench-core: $(VENV)/.test-installed
 # Throughput and memory of `dibs solve` on a file of a million puzzles.
 bench-file: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/file.py
+
+# Where a guide is right, what a mistake costs and where it is asked, by depth: docs/figures/depths.svg (half a minute).
+# PUZZLES=file takes another list and writes depths-file.svg, SAMPLE=200 a random sample of it.
+figure-depths: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/depths.py $(PUZZLES) $(if $(SAMPLE),--sample $(SAMPLE))
+
+# Plain, guided and auto on 9x9 to 25x25: docs/figures/sizes.svg (some minutes).
+figure-sizes: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/sizes.py
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -2,9 +2,9 @@
 
     python benchmarks/depths.py PUZZLES --sample 200 --seed 0 --output depths.svg
 
-PUZZLES is a bundled list (default sample17) or a file of Sudokus of one shape with one solution each. The seed draws the
-sample and relabels each puzzle at random. Level naked; the paths are those of MRV with ties by index, as in the paper.
-Beside the SVG goes a JSON with all numbers.
+PUZZLES is a bundled list (default sample17) or a file of Sudokus of one shape with one solution each. The seed draws
+the sample and relabels each puzzle at random. Level naked; the paths are those of MRV with ties by index, as in the
+paper. Beside the SVG goes a JSON with all numbers.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ def draw(figure: Any, found: dict[str, Any]) -> None:
         low.plot(asks, label=f"{row['way']}: {row['asks']:,.3g} asks", **_line(style))
     low.set(yscale="log", xlabel="depth: decisions above the node", ylabel="asks per puzzle", xlim=(-0.5, None))
     low.xaxis.get_major_locator().set_params(integer=True)
-    top.legend(frameon=False, fontsize=7, loc="best")
+    top.set_ylim(min(0.9, top.get_ylim()[0]), 1.01)
+    top.legend(frameon=False, fontsize=7, loc="lower right")
     figure.legend(*low.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=7)
 
 

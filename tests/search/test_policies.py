@@ -68,7 +68,7 @@ def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems)
         level = LEVELS[(turn + turn // 3) % 3]
         problems, plain = some(judged, turn, 19 if level != "eliminate" else 67)
         options: dict[str, Any] = {
-            "select": select, "strategy": strategy, "keep": keep, "trigger": trigger, "price": 1,
+            "select": select, "strategy": strategy, "keep": keep, "trigger": trigger, "price": 0.01,
             "level": level, "unit": next(units), "tie": next(ties),
         }  # fmt: skip
         outcomes = compare(problems, plain, guide=Scored(GUIDES[next(names)]), **options)
@@ -219,9 +219,9 @@ def test_an_ask_that_costs_too_much_is_not_asked(judged: Problems) -> None:
         options: dict[str, Any] = {"guide": guide, "trigger": "worth", "select": select, "keep": 0.9}
         compare(*some(judged, 0, 2), price=1e30, **options)
         assert not guide.asked
-    puzzles = load("hard300", 10)
-    asks = [sum(o.asks for o in solve_together(puzzles, price=price, **options)) for price in (0, 1, 100)]
-    assert asks[0] > asks[1] > asks[2], "the dearer, the rarer"
+    puzzles, prices = load("hard300", 10), (0, 0.1, 1e30)
+    asks = [sum(o.asks for o in solve_together(puzzles, price=price, **options)) for price in prices]
+    assert asks[0] > asks[1] > asks[2] == 0, "the dearer, the rarer"
 
 
 def counters(outcomes: Any) -> list[tuple[Any, ...]]:
@@ -232,7 +232,7 @@ WAYS: list[dict[str, Any]] = [
     *({"policy": policy} for policy in POLICIES),
     {"policy": "auto", "after": 3, "unit": 2},
     {"select": "mrv-confident", "strategy": "discrepancy", "keep": 0.5},
-    {"select": "mrv-confident", "strategy": "restarts", "unit": 1, "trigger": "worth", "price": 1},
+    {"select": "mrv-confident", "strategy": "restarts", "unit": 1, "trigger": "worth", "price": 0.01},
     {"select": "confident", "keep": 0, "trigger": "ternary", "count": 3},
 ]
 

@@ -55,7 +55,7 @@ def test_every_event_is_the_one_that_has_to_come(problems: list[Instance], selec
     for turn, (keep, level, trigger) in enumerate(product(KEEPS, LEVELS, ("always", "binary", "worth"))):
         for problem in problems[turn % every :: every]:
             how = options(
-                select=select, strategy=strategy, keep=keep, level=level, trigger=trigger, price=1, unit=next(units)
+                select=select, strategy=strategy, keep=keep, level=level, trigger=trigger, price=0.01, unit=next(units)
             )
             found = traced(problem, how, GUIDES[next(names)], static=turn % 5 == 4)
             seen.add(found.outcome.status)
