@@ -54,13 +54,14 @@ def solve(
 
     --policy says how to search; every flag that you give goes before it.
       auto    plain search, and a guided one beside it once a puzzle has proved
-              to be hard (the default)
+              to be hard (the default, if no flag says how to search)
       guided  guided from the first node on, asked rarely, with restarts
       paper   DiBS as in the paper: --guide relational --level naked
               --trigger binary --alpha 0.8 --steps 1
       plain   classical search: --level hidden --tie reach, no guide
-    --guide without --policy searches depth first from the root and asks that
-    guide at the nodes that --trigger names; calls are its forward passes.
+    Without --policy, flags from --level to --guide are taken as they are:
+    --level naked is plain search with naked singles, --guide relational asks
+    that guide at the nodes that --trigger names. calls are forward passes.
 
     For example:
       dibs solve 4.....1..3.....2

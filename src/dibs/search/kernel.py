@@ -562,15 +562,16 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
     """(domain to branch on, share of its first value) by the ranking in `slot`; `fallback` is what MRV takes.
 
     `confident`: the choice that is sure and reaches far. Where the solution is probably elsewhere, MRV it is: a subtree
-    without a solution has to be searched to its end, and few values end it soonest. `bits` [rows] is scratch.
+    without a solution has to be searched to its end, and few values end it soonest. So it is for a domain with one
+    value or none (level `eliminate`). `bits` [rows] is scratch.
     """
-    if rules.select == 0 or here(s, s.counts[TOP] - 1) < HOPEFUL:
+    size, _ = fewest(t, s, fallback >> 6)
+    if rules.select == 0 or size < 2 or here(s, s.counts[TOP] - 1) < HOPEFUL:
         return fallback, first_choice(t, s, slot, fallback)[0]
     if rules.select == 2:
         for row in range(t.rows):
             bits[_at(row)] = pairs(t, s, row)
     best, best_share, best_rank = fallback, -1.0, -1.0
-    size, _ = fewest(t, s, fallback >> 6)
     for row in range(t.rows):
         among = s.plane[_at(t.planes + row)]
         if rules.select == 1:
@@ -694,10 +695,10 @@ def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uin
     s.frame_trust[top] = False
     if rules.static:
         if asking(t, s, rules, domain, top):
-            s.frame_slot[top] = 0
             if counts[RANKED]:
+                s.frame_slot[top] = 0
                 s.frame_domain[top] = pick(t, s, rules, 0, domain, bits)[0]
-            else:
+            elif counts[ASKS] < rules.asks:
                 counts[RANKED] = 1
                 ask(s, 0, top)
         return

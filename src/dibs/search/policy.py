@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal
@@ -50,6 +50,11 @@ POLICIES: dict[str, Policy] = {
 }
 
 
+LIMITS = ("nodes", "seconds", "seed", "count")  # fields of `Options` that do not say how to search
+HOW = tuple(f.name for f in fields(Options) if f.name not in LIMITS)
+OF_GUIDES = ("select", "keep", "asks", "price", "worth", "after")  # without a guide they would do nothing
+
+
 class Waiting:
     """A guide that is loaded when it is first needed: most instances never need it."""
 
@@ -87,13 +92,16 @@ def waiting(guidance: Guidance) -> Waiting:
 def chosen_fields(name: str | None, given: Mapping[str, Any], guided: bool = False) -> tuple[Options, Guidance]:
     """The records of a policy, with the fields that a user gave in place of its own.
 
-    Without a name it is `auto`; but where the user brings or names a guide, it is to be asked as the options say.
+    Without a name it is `auto`; but a user who says how to search, or brings a guide, gets just that.
     """
-    if name is None:
-        guided = guided or given.get("guide") is not None or given.get("order") == "oracle"
-    elif name not in POLICIES:
+    if name is not None and name not in POLICIES:
         raise ValueError(f"policy = {name!r}: choose one of {', '.join(POLICIES)}")
-    base = Policy("", Options(), Guidance()) if name is None and guided else POLICIES[name or "auto"]
+    told = guided or any(key in given for key in (*HOW, "guide"))
+    base = Policy("", Options(), Guidance()) if name is None and told else POLICIES[name or "auto"]
+    if base.guidance.guide is None and not guided and given.get("guide") is None:
+        for key in OF_GUIDES:
+            if key in given and given[key] != getattr(Options(), key):
+                raise ValueError(f"{key} = {given[key]!r} is about a guide: name one with guide, or a policy")
     own = {key: value for key, value in given.items() if key not in Options.__dataclass_fields__}
     options = replace(base.options, **{key: value for key, value in given.items() if key not in own})
     guidance = replace(base.guidance, **own)

@@ -37,9 +37,9 @@ Solved = tuple[Tag, Instance, Outcome]
 def solve(problem: Instance, *, guide: Guide | None = None, policy: str | None = None, **options: Any) -> Outcome:
     """Solve one instance.
 
-    `policy`: auto, guided, paper or plain (see `dibs.POLICIES`); by default auto, or none if there is a `guide`: then
-    it is asked as the options say. Other keyword arguments are fields of `Options` (or, with a policy that has a guide
-    of its own, of `Guidance`) in place of the policy's.
+    `policy`: auto, guided, paper or plain. Other keyword arguments are fields of `Options` (or of `Guidance`), in place
+    of the policy's. Without a policy it is auto, unless there is a `guide` or an option says how to search: then it is
+    done just so.
     """
     settings, chosen = _settings(policy, guide, options)
     outcome = _run([problem], settings, chosen, first=0, block=1)[0]
@@ -181,7 +181,7 @@ def _searched(
             turn = guide.turn
             return race(problems, options, guide.guide, places=places, block=block, stopped=stopped, turn=turn)
         options, guide = alone(options), None  # a second search would find the same solutions again
-    if guide is not None and options.trigger == "worth" and options.price is None:
+    if guide is not None and options.trigger == "worth" and options.price is None and options.asks != 0:
         options = replace(options, price=guide.price(problems, options))
     engine = Engine(
         problems,
