@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check agreement bench-core bench-file figure-depths figure-sizes clean
+.PHONY: run test check agreement bench-core bench-adversaries bench-file figure-depths figure-sizes clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -23,6 +23,10 @@ agreement: $(VENV)/.test-installed
 # Ratios of the compiled core against yardsticks, all in one run. PUZZLES=file takes another list of 9x9 puzzles.
 bench-core: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/core.py $(PUZZLES)
+
+# What useless guides cost policy `auto`, as ratios to plain search (some minutes).
+bench-adversaries: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/adversaries.py
 
 # Throughput and memory of `dibs solve` on a file of a million puzzles.
 bench-file: $(VENV)/.test-installed

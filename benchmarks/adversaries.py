@@ -2,7 +2,8 @@
 
     python benchmarks/adversaries.py [--puzzles FILE] [--sample N]
 
-By default balanced Latin squares of order 28 with 40 % holes, where plain search needs thousands of nodes and the guided side runs.
+By default balanced Latin squares of order 28 with 40 % holes: plain search needs thousands of nodes, and the guided
+side runs.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ ADVERSARIES: dict[str, Callable[[Asks], NDArray[Any]]] = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--puzzles")
-    parser.add_argument("--sample", type=int, default=60)
+    parser.add_argument("--sample", type=int, default=16)
     given = parser.parse_args()
     if given.puzzles:
         instances: list[Any] = load(given.puzzles, given.sample)

@@ -19,13 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dibs
-from dibs.bench.experiment import Experiment, load, relabelled
+from dibs.bench.experiment import load, relabelled
 from dibs.guide.steps import LogProbabilities
 from dibs.model.codec import from_true
 from dibs.model.cost import NODES, sibling_nodes
 from dibs.model.judge import judge
 from dibs.model.puzzles import solve
 from dibs.model.states import solution_paths, truth
+from dibs.search.policy import POLICIES
 from dibs.search.solve import GUIDED_BATCH, solve_together
 from figures import COLOURS, FOLDER, GUIDE, LINES, MARKERS, changed, origin, write
 
@@ -33,11 +34,13 @@ BLOCK = 128  # puzzles whose paths are walked at once
 LIMIT = 20_000  # nodes of one search: the paper's trigger would ask too often for a figure
 FEWEST = 10  # states that a depth must have to be drawn; the JSON has all
 
-WAYS = {  # rows of experiments/policy.toml
-    "the paper: 2 values, MRV": "2 values, MRV (the paper)",
-    "confident": "every node, confident",
-    "confident, kept at 0.95, restarts": "kept at 0.95, restarts",
-    "confident, where it is worth it": "worth, price 300",
+PAPER = POLICIES["paper"].options
+CONFIDENT = replace(PAPER, trigger="always", tie="reach", select="confident")
+WAYS = {
+    "2 values, MRV (the paper)": PAPER,
+    "every node, confident": CONFIDENT,
+    "kept at 0.95, restarts": replace(CONFIDENT, keep=0.95, strategy="restarts"),
+    "worth, price 300": replace(CONFIDENT, keep=0.95, trigger="worth", price=300),
 }
 
 
@@ -88,12 +91,11 @@ class Recorder:
 
 def asked(guide: dibs.Guide, puzzles: Sequence[dibs.Sudoku], limit: int = LIMIT) -> list[dict[str, Any]]:
     """For each of WAYS: where the guide is asked, per puzzle."""
-    rows = {row.name: row.options for row in Experiment.read("policy").rows}
     found = []
-    for row, name in WAYS.items():
+    for name, way in WAYS.items():
         recorder = Recorder(guide)
         outcomes: list[dibs.Outcome] = []
-        options = replace(rows[row], nodes=limit)
+        options = replace(way, nodes=limit)
         for some in _blocks(puzzles, GUIDED_BATCH):
             recorder.truth = truth(some[0].shape, solve(some[0].shape, _values(some)))
             outcomes += solve_together(some, guide=recorder, **asdict(options))
