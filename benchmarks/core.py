@@ -149,7 +149,7 @@ def touches(engine: Engine) -> int:
     live = again._live
     while len(live):
         mark = again._searches.counts[live, state.TRAIL].copy()
-        advance(again._tables, again._searches, live, again._rules, 1, again._queue, again._keys)
+        advance(again._tables, again._searches, live, again._rules, 1, again._queue, again._keys, again._bits)
         for row, before in zip(live, mark, strict=True):
             after = int(again._searches.counts[row, state.TRAIL])
             lost = again._searches.lost[row, min(int(before), after) : after]

@@ -96,7 +96,7 @@ class Engine:
         self.structure = instances[0].structure
         self._tables = t = tables(self.structure, options.level)
         strategy = options.strategy if options.count == 1 else "dfs"  # another run would find the same solutions
-        rich = guided or strategy != "dfs"
+        rich = guided or traced or strategy != "dfs"
         several = guided and (options.keep is not None or strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
         self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0)

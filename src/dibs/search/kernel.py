@@ -512,9 +512,9 @@ def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
 
 
 @_part
-def note(s: Searches, kind: Int, what: Int) -> None:
+def note(s: Searches, rules: Rules, kind: Int, what: Int) -> None:
     """Log an event, where events are wanted."""
-    if len(s.log):
+    if len(rules.rich) > 0 and len(s.log):
         s.log[s.counts[LOGGED]] = (kind << EVENT) | what
         s.counts[LOGGED] += 1
 
@@ -757,7 +757,7 @@ def begin(s: Searches, rules: Rules) -> None:
     elif rules.strategy == 2:
         s.real[LEAST] = FIRST_LEAST if counts[RUN] == 1 else min(s.real[LEAST] + STEP_LEAST, s.real[PUT_OFF])
         s.real[PUT_OFF] = -np.inf
-    note(s, BEGUN, counts[RUN])
+    note(s, rules, BEGUN, counts[RUN])
 
 
 @_part
@@ -815,7 +815,7 @@ def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Non
             s.answer[counts[SOLUTIONS]] = s.value
         counts[SOLUTIONS] += 1
         counts[PHASE] = SAT if counts[SOLUTIONS] >= rules.wanted or counts[TOP] == 0 else TRY
-        note(s, SOLVED, 0)
+        note(s, rules, SOLVED, 0)
         return
     if counts[NODES] + rules.ask_nodes * counts[ASKS] >= counts[MOST]:
         counts[PHASE] = LIMIT
@@ -860,7 +860,7 @@ def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64], bit
     s.frame_next[top] = first
     s.frame_end[top] = end
     s.counts[PHASE] = TRY
-    note(s, ENTERED, domain)
+    note(s, rules, ENTERED, domain)
 
 
 @_part
@@ -894,9 +894,9 @@ def next_value(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) 
                 counts[PHASE] = AGAIN
         elif s.frame_found[top - 1] == counts[SOLUTIONS]:
             counts[BACKTRACKS] += 1
-            note(s, FAILED, 0)
+            note(s, rules, FAILED, 0)
         return -1
-    note(s, TRIED, np.int64(s.order[s.frame_next[top]]))
+    note(s, rules, TRIED, np.int64(s.order[s.frame_next[top]]))
     queue[0] = s.order[s.frame_next[top]]
     s.frame_next[top] += np.uint32(1)
     s.frame_found[top] = counts[SOLUTIONS]
@@ -917,7 +917,7 @@ def advance_one(
     counts = s.counts
     stop = counts[WORK] + budget
     while counts[PHASE] < SAT and counts[PHASE] != WAIT and counts[WORK] < stop:
-        if len(s.log) and counts[LOGGED] + 2 > len(s.log):
+        if len(rules.rich) > 0 and len(s.log) and counts[LOGGED] + 2 > len(s.log):
             return
         phase = counts[PHASE]
         if phase == ENTER:
@@ -945,7 +945,7 @@ def advance_one(
                 counts[PHASE] = UNSAT
             else:
                 counts[BACKTRACKS] += 1
-                note(s, FAILED, 0)
+                note(s, rules, FAILED, 0)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -59,7 +59,7 @@ class Searches(NamedTuple):
     """The states of N searches over the same tables (L, D, G, P, R as there).
 
     A decided domain keeps the bit of its true literal in the planes, and has lost the one that says it is undecided.
-    From `frame_slot` to `score`, arrays have length 0 in a search that is neither guided nor begun again.
+    From `frame_slot` to `score`, arrays have length 0 in a search that is not guided, traced or begun again.
     """
 
     plane: NDArray[np.uint64]  # [N, P+R] the open (and true) literals, and the undecided domains
@@ -93,7 +93,7 @@ class Searches(NamedTuple):
 class Rules(NamedTuple):
     """The options of a search as the kernel reads them."""
 
-    rich: tuple[int, ...]  # (1,) if guided or begun again, else (): each is compiled without the other's code
+    rich: tuple[int, ...]  # (1,) if guided, traced or begun again, else (): each is compiled without the other's code
     tie: int  # TIES
     order: int  # ORDERS, where no guide ranks
     trigger: int  # TRIGGERS: where the guide is asked
