@@ -55,7 +55,7 @@ def test_both_say_the_same_with_trained_weights(searched: dict[str, Visited], sh
     for folder in card.shipped().values():
         if card.Card.read(folder).kind == "relational":
             logs, chances = apart(folder, searched[shape], bare)
-            assert logs < 2e-3
+            assert logs < 3e-3
             assert chances < 1e-4
 
 
