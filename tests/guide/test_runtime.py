@@ -51,12 +51,16 @@ def test_both_say_the_same(guides: Path, searched: dict[str, Visited], shape: st
 @pytest.mark.parametrize("bare", [False, True])
 @pytest.mark.parametrize("shape", ["4x4", "9x9", "16x16", "latin"])
 def test_both_say_the_same_with_trained_weights(searched: dict[str, Visited], shape: str, bare: bool) -> None:
-    """Thirty-two rounds of float32: logs of small probabilities are a little further apart."""
+    """Thirty-two rounds of float32: logs of small probabilities are a little further apart.
+
+    More so on Latin squares, which these weights have never seen.
+    """
+    most_logs, most_chances = (3e-3, 1e-3) if shape == "latin" else (2e-3, 1e-4)
     for folder in card.shipped().values():
         if card.Card.read(folder).kind == "relational":
             logs, chances = apart(folder, searched[shape], bare)
-            assert logs < 3e-3
-            assert chances < 1e-4
+            assert logs < most_logs
+            assert chances < most_chances
 
 
 def test_which_is_taken(guides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
