@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import tiny
 from dibs import CNF, Asks, InputError, Latin, Sudoku
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.guide import denoiser as module
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.guidance import Runtime

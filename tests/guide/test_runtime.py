@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from dibs import InputError, generate
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.graph import graph
@@ -42,6 +42,9 @@ def apart(folder: Path, states: Visited, bare: bool) -> tuple[float, float]:
     assert isinstance(compiled.backend, Compiled)
     assert isinstance(onnx.backend, Relational)
     one, other = (model.log_probabilities(*states)[states.open] for model in (compiled, onnx))
+    given_up = one == -np.inf
+    assert (given_up == (other == -np.inf)).all(), "singles do not depend on the runtime"
+    one, other = one[~given_up], other[~given_up]
     assert np.ptp(one[one > -20]) > 1, "there is something to differ in"
     return np.abs(one - other).max(), np.abs(np.exp(one) - np.exp(other)).max()
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs import Asks, DiBS, Latin, Problem, Sudoku, load_guide
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.guidance import Runtime
 from dibs.guide.relations import relations

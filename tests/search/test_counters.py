@@ -71,6 +71,7 @@ class Recorder:
     def rank(self, asks: Asks) -> NDArray[Any]:
         with np.errstate(over="ignore"):
             scores = np.asarray(self.scores(asks), np.float32)
+        scores[~(asks.candidates & (scores != -np.inf)).any(axis=1)] = 0  # who gives up is not asked again below
         self.seen += zip(asks.true, asks.candidates, scores, strict=True)
         return scores
 
@@ -214,3 +215,34 @@ def test_reference_counts(row: str) -> None:
         assert outcome.nodes == int(line[f"{row}_nodes"])
         assert outcome.backtracks == int(line[f"{row}_backtracks"])
         assert outcome.solution == line["solution"]
+
+
+@pytest.mark.parametrize("trigger", ["always", "binary"])
+def test_a_guide_that_gives_up_is_not_asked_again_below(trigger: str) -> None:
+    """It says so with minus infinity for all candidates; where there is no solution below, no count depends on it."""
+    oracle = dibs.Oracle()
+
+    class Knowing:
+        """Knows the solution; elsewhere it gives up, or says nothing."""
+
+        def __init__(self, elsewhere: float) -> None:
+            self.elsewhere = elsewhere
+            self.lost: list[NDArray[Any]] = []
+
+        def rank(self, asks: Asks) -> NDArray[Any]:
+            right = oracle.rank(asks) > 0
+            on = ~(asks.true & ~right).any(axis=1, keepdims=True)
+            for true in asks.true[~on[:, 0]]:
+                assert not any((true >= above).all() for above in self.lost), "asked below a state that it gave up"
+                if self.elsewhere == -np.inf:
+                    self.lost.append(true)
+            return np.where(on, -right.astype(float), self.elsewhere)  # the solution last: there is much to fail
+
+    saved = 0
+    for puzzle in UNIQUE:
+        runs = [dibs.solve(puzzle, guide=Knowing(e), level="naked", trigger=trigger) for e in (-np.inf, 0.0)]
+        (a, b) = [(o.status, o.solution, o.nodes, o.backtracks, o.depth) for o in runs]
+        assert a == b
+        assert runs[0].asks <= runs[1].asks
+        saved += runs[1].asks - runs[0].asks
+    assert saved > 100

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs import Asks, Options, Sudoku
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.search.engine import Engine
 from dibs.search.solve import GUIDED_LEAST, solve_batches, solve_together
 

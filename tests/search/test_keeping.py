@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs import Asks, Latin, Options
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.problem import Instance
 from dibs.search.kernel import CAUTION, HOPEFUL, LEAST_CHANCE, LESSON
 from dibs.search.solve import solve_together
@@ -290,8 +290,11 @@ def test_keeping_only_what_is_certain(problems: list[Instance], select: str) -> 
 
 @pytest.mark.parametrize("select", SELECTS)
 def test_one_ask_can_order_the_whole_search(problems: list[Instance], select: str) -> None:
+    def wild(asks: Asks) -> NDArray[Any]:
+        return np.clip(BAD["wild"](asks), -1e30, 1e30)  # who gives up at the root orders nothing
+
     long = 0
-    for problem, scores in product(problems, (widely, BAD["wild"], BAD["reversed"])):
+    for problem, scores in product(problems, (widely, wild, BAD["reversed"])):
         found = traced(problem, Options(select=select, keep=0.0, asks=1), scores)  # type: ignore[arg-type]
         if 0 not in found.asked:
             continue

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs import CNF, Asks, Options, Outcome, Sudoku
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.problem import Instance
 from dibs.search import engine as engine_module
 from dibs.search.engine import Engine

@@ -38,6 +38,11 @@ def _wild(asks: Asks) -> NDArray[Any]:
     return values[(_ramp(asks).astype(int) * 7 + asks.depth[:, None]) % len(values)]
 
 
+def _gives_up(asks: Asks) -> NDArray[Any]:
+    """Says of every other state that no order can help."""
+    return np.where(asks.open.sum(axis=1, keepdims=True) % 2, -np.inf, _random(asks))
+
+
 BAD: dict[str, Callable[[Asks], NDArray[Any]]] = {
     "random": _random,
     "constant": lambda asks: np.full(asks.true.shape, 3, np.int64),
@@ -45,6 +50,8 @@ BAD: dict[str, Callable[[Asks], NDArray[Any]]] = {
     "nan": lambda asks: np.full(asks.true.shape, np.nan, np.float32),
     "infinite": lambda asks: np.where(asks.candidates, np.inf, -np.inf),
     "wild": _wild,
+    "gives up": lambda asks: np.full(asks.true.shape, -np.inf),
+    "gives up at random": _gives_up,
     "boolean": lambda asks: asks.open,
 }
 

@@ -35,7 +35,8 @@ class Guide(Protocol):
 
     `rank` returns real numbers [n, L]; among the candidates of an ask the highest score is tried first, equal scores
     in ascending order, NaN last. A guide can only reorder: no score, however bad, changes an answer. Where a literal
-    is decided by itself (it is in no decision group), a positive score tries it true first.
+    is decided by itself (it is in no decision group), a positive score tries it true first. Minus infinity for every
+    candidate says that no order can help: the guide is not asked again below that state.
 
     If the attribute `static` is true, scores do not depend on the state and a search asks only once. The attribute
     `passes` says how many forward passes of a model one ask takes, for `Outcome.calls`; without it, none.

@@ -42,8 +42,8 @@ class Denoiser:
     A relational model is asked only about what is not certain: first the singles of every group are followed to the
     end, as `hidden` propagation does. What they decide has probability 1 or 0, and the network, which would need a
     round for each link of such a chain, gets a smaller state. Where singles run into a contradiction the state has no
-    solution, the order of values does not matter, and the network is not asked. `bare` leaves that out: the network
-    alone.
+    solution and the order of values does not matter: all its literals have probability 0, and neither the network nor,
+    below that state, this guide is asked. `bare` leaves that out: the network alone.
     """
 
     def __init__(self, backend: Backend, folder: Path, card: Card, bare: bool = False) -> None:
@@ -73,7 +73,8 @@ class Denoiser:
         """[n, L] from the open and the true literals [n, L] of n states.
 
         For an open literal the log of the softmax within its cell over the cell's open literals; 0 for true literals,
-        -inf for dead ones. Whatever goes wrong raises InputError, one line.
+        -inf for dead ones, and for all where singles show that there is no solution. Whatever goes wrong raises
+        InputError, one line.
         """
         if reason := self.refusal(structure):
             raise InputError(reason)
@@ -99,7 +100,6 @@ class Denoiser:
         if self.settles:
             asked, certain = settle(open_, *groups_of(structure)[:2], structure.member, structure.start)
             possible = asked | certain  # what is certain is alone in its cell
-            possible |= open_ & ~possible.any(axis=1, keepdims=True)  # no solution: all values are alike
         logits = self.backend.logits(structure, asked, true)
         if logits.shape != open_.shape:
             raise InputError(f"the model returned logits {logits.shape}, not {open_.shape}", str(self.folder))
@@ -108,6 +108,6 @@ class Denoiser:
             raise InputError("the model returned a logit that is not a finite number", str(self.folder))
         if any(self.card.calibration):
             temper(found, possible, *self.card.calibration, *of.cells)
-        found[open_ & ~possible] = EXCLUDED
+        found[open_ & ~possible & possible.any(axis=1, keepdims=True)] = EXCLUDED
         result: Floats = found
         return result

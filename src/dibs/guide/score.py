@@ -35,10 +35,15 @@ class DiBS:
 
     def rank(self, asks: Asks) -> NDArray[np.float32]:
         """[n, L] Score of the candidates, log-probabilities elsewhere; nothing but these where the guide selects."""
-        scores = denoise(self.denoiser, asks, self.passes).copy()
+        return self.scored(asks, denoise(self.denoiser, asks, self.passes))
+
+    def scored(self, asks: Asks, found: NDArray[np.float32]) -> NDArray[np.float32]:
+        """`rank`, from the log-probabilities [n, L] that the denoiser has found."""
+        scores = found.copy()
         if asks.selecting:
             return scores
-        row, literal = asks.candidates.nonzero()
+        hopeful = (asks.candidates & (found > -np.inf)).any(axis=1, keepdims=True)  # elsewhere no order can help
+        row, literal = (asks.candidates & hopeful).nonzero()
         # Preference: S(v,d) = log p(d|v), p renormalised over the current domain of v.
         preference = np.clip(scores[row, literal], FLOOR, 0)
         if self.alpha == 1:

@@ -11,6 +11,7 @@ Three choices that the paper leaves open:
 - In the next query a kept literal is true, and one round of elimination closes the other literals of its cell and
   those that share an exclusive group with it, because a relational denoiser sees open literals only. A cell that would
   lose all its literals keeps them as they were. A candidate that is closed so has probability 0: it is tried last.
+  Where the kept values contradict one another, the last pass before they did so is the last one.
 """
 
 from __future__ import annotations
@@ -50,11 +51,14 @@ def denoise(model: LogProbabilities, asks: Asks, steps: int) -> Floats:
     open_, true = asks.open.copy(), asks.true.copy()
     total = open_cells(open_, *of.cells)
     kept = np.zeros_like(total)
+    last = found = _asked(model, asks.structure, open_.copy(), true.copy())
     for step in range(1, steps):
-        found = _asked(model, asks.structure, open_.copy(), true.copy())
         wanted = step * total // steps
         kept += keep(found, open_, true, candidates, wanted - kept, *of.cells, *of.members, *of.groups)
-    return _asked(model, asks.structure, open_, true)
+        found = _asked(model, asks.structure, open_.copy(), true.copy())
+        possible = (asks.candidates & (found > -np.inf)).any(axis=1, keepdims=True)
+        last = np.where(possible, found, last)
+    return last
 
 
 def compile_loops() -> None:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,26 @@ def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
         spare = state.searches(t, rows, *sizes)
     spare.counts[:rows] = 0
     return spare
+
+
+def _variant(arguments: tuple[Any, ...]) -> Callable[..., None]:
+    """The compiled form of `advance` for arguments of these types.
+
+    Numba's dispatcher finds it too, but takes a quarter of a millisecond for such long tuples at every call.
+    """
+    from numba import typeof
+
+    overloads = getattr(advance, "overloads", None)  # None where the kernel is not compiled
+    return advance if overloads is None else overloads[tuple(map(typeof, arguments))].entry_point
+
+
+class OpenNode(NamedTuple):
+    """A node whose values are being tried."""
+
+    domain: int
+    values: list[int]  # addresses, in the order they are tried
+    tried: int  # so many of them have been tried, the last one leads on
+    ask: int  # which of the search's asks ranked them, from 1; 0: none
 
 
 class Engine:
@@ -133,6 +153,9 @@ class Engine:
         self._bits = np.zeros(t.rows, np.uint64)
         self._spot = plane_bit(t.address, t.values) if guided else None
         self._live = np.arange(len(instances))
+        self._kernel: Callable[..., None] | None = None  # `advance`, from the third call on without the dispatcher
+        self._calls = 0
+        self._handing = 0.0  # seconds that it took to put the last asks together
 
     def __del__(self) -> None:
         if hasattr(self, "_room"):
@@ -151,17 +174,31 @@ class Engine:
                 self._advance(running[i : i + self.block])
             self._live = self._live[self._phase(self._live) < state.SAT]
             running = self._live[self._phase(self._live) != state.WAIT]
-        return self._asks(self._live) if len(self._live) else None
+        if not len(self._live):
+            return None
+        begin = perf_counter()
+        asks = self._asks(self._live)
+        self._handing = perf_counter() - begin
+        return asks
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
         counts = self._searches.counts
         before = counts[rows, state.WORK]
-        compiled = len(getattr(advance, "signatures", ()))
-        begin = perf_counter()
-        advance(self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys, self._bits)
-        took = perf_counter() - begin
-        if len(getattr(advance, "signatures", ())) != compiled:
-            took = 0.0  # this call compiled the kernel, or loaded it: that is nobody's time
+        arguments = self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys, self._bits
+        if self._kernel is None:
+            variants = len(getattr(advance, "overloads", ()))
+            begin = perf_counter()
+            advance(*arguments)
+            took = perf_counter() - begin
+            if len(getattr(advance, "overloads", ())) != variants:
+                took = 0.0  # this call compiled the kernel, or loaded it: that is nobody's time
+        else:
+            begin = perf_counter()
+            self._kernel(*arguments)
+            took = perf_counter() - begin
+        if self._kernel is None and self._calls:
+            self._kernel = _variant(arguments)
+        self._calls += 1
         if self._events is not None:
             for row in rows:
                 self._events[row].append(self._searches.log[row, : counts[row, state.LOGGED]].copy())
@@ -237,7 +274,10 @@ class Engine:
         with np.errstate(over="ignore"):
             slot = self._searches.counts[asks.rows, state.SLOT]
             self._searches.score[asks.rows, slot] = np.where(self._tables.outer >= 0, scores[:, inner], 0)
-        self._searches.counts[asks.rows, state.PHASE] = state.ARRANGE
+        hopeless = ~(asks.candidates & (scores != -np.inf)).any(axis=1)
+        counts = self._searches.counts
+        counts[asks.rows, state.HOPELESS] = np.where(hopeless, counts[asks.rows, state.TOP], 0)
+        counts[asks.rows, state.PHASE] = state.ARRANGE
 
     def run(
         self,
@@ -256,7 +296,9 @@ class Engine:
                 begin = perf_counter()
                 scores = guide.rank(asks)
                 took = perf_counter() - begin
+            begin = perf_counter()
             self.answer(asks, scores)
+            took += perf_counter() - begin + self._handing  # what nobody would do without a guide
             self.batches += 1
             self.asked += len(asks)
             self.calls[asks.rows] += int(getattr(guide, "passes", 0))
@@ -274,11 +316,32 @@ class Engine:
     def trace(self, row: int) -> list[tuple[str, int]]:
         """What a traced search did so far, in order: ("node", domain), ("try", address), ("fail", 0),
         ("solution", 0), ("run", number). A domain is a decision group; an address is 64 * domain + value."""
+        kinds, whats = self.events(row)
+        return [(EVENT_NAMES[kind], what) for kind, what in zip(kinds.tolist(), whats.tolist(), strict=True)]
+
+    def events(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """`trace` as two arrays: kinds, which are indices of EVENT_NAMES, and what each was about."""
         assert self._events is not None, "the engine was made without traced=True"
         parts = self._events[row]
         events = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-        kinds, whats = events >> state.EVENT, events & (1 << state.EVENT) - 1
-        return [(EVENT_NAMES[kind], what) for kind, what in zip(kinds.tolist(), whats.tolist(), strict=True)]
+        return events >> state.EVENT, events & (1 << state.EVENT) - 1
+
+    def open_nodes(self, row: int) -> list[OpenNode]:
+        """The nodes that a search is inside of, the root first; of a search that ended with SAT, the solution path."""
+        s = self._searches
+        top = int(s.counts[row, state.TOP])
+        ends, next_ = (array[row, :top].tolist() for array in (s.frame_end, s.frame_next))
+        asks = np.zeros(top, np.int64)
+        if s.frame_slot.shape[1]:
+            ranked = s.frame_slot[row, :top] != state.NO_SLOT
+            asks = np.where(ranked, 1 if self._rules.static else s.frame_ask[row, :top], 0)
+        starts = [0, *ends][:top]
+        return [
+            OpenNode(domain, s.order[row, start:end].tolist(), at - start, ask)
+            for domain, start, end, at, ask in zip(
+                s.frame_domain[row, :top].tolist(), starts, ends, next_, asks.tolist(), strict=True
+            )
+        ]
 
     def true(self) -> NDArray[np.bool_]:
         """[instances, literals] the true literals of each first solution; all False where there is none."""

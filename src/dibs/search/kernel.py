@@ -29,6 +29,7 @@ from dibs.search.state import (
     EVENT,
     FAILED,
     GIVEN,
+    HOPELESS,
     LEAST,
     LIMIT,
     LOGGED,
@@ -693,6 +694,10 @@ def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uin
     weigh(s, top)
     s.frame_slot[top] = NO_SLOT
     s.frame_trust[top] = False
+    if counts[HOPELESS]:
+        if top >= counts[HOPELESS]:
+            return  # no order of values can help here
+        counts[HOPELESS] = 0
     if rules.static:
         if asking(t, s, rules, domain, top):
             if counts[RANKED]:
@@ -845,7 +850,8 @@ def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64], bit
         if slot != NO_SLOT:
             order = BY_SCORE
             if s.counts[SLOT] == slot:  # it was made for this node
-                s.frame_domain[top] = pick(t, s, rules, slot, np.int64(s.frame_domain[top]), bits)[0]
+                if not s.counts[HOPELESS]:
+                    s.frame_domain[top] = pick(t, s, rules, slot, np.int64(s.frame_domain[top]), bits)[0]
                 s.counts[SLOT] = NO_SLOT
     domain = np.int64(s.frame_domain[top])
     end = arrange(t, s, domain, order, slot, first, keys)

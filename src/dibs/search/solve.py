@@ -42,17 +42,27 @@ def solve(problem: Instance, *, guide: Guide | None = None, policy: str | None =
     done just so.
     """
     settings, chosen = _settings(policy, guide, options)
-    outcome = _run([problem], settings, chosen, first=0, block=1)[0]
+    outcome = _run([problem], settings, chosen, [0], block=1)[0]
     assert outcome is not None
     return outcome
 
 
 def solve_together(
-    problems: Sequence[Instance], *, guide: Guide | None = None, policy: str | None = None, **options: Any
+    problems: Sequence[Instance],
+    *,
+    guide: Guide | None = None,
+    policy: str | None = None,
+    places: Sequence[int] | None = None,
+    block: int = BLOCK,
+    **options: Any,
 ) -> list[Outcome]:
-    """`solve` for a list in one batch on this thread: the guide is asked about all waiting searches at once."""
+    """`solve` for a list in one batch on this thread: the guide is asked about all waiting searches at once.
+
+    `places`: the places of the instances in a longer list, for `random` choices; by default they are all of it.
+    `block`: how many searches share a clock; 1 times each by itself.
+    """
     settings, chosen = _settings(policy, guide, options)
-    outcomes = _run(problems, settings, chosen, first=0)
+    outcomes = _run(problems, settings, chosen, range(len(problems)) if places is None else places, block)
     assert all(outcomes)
     return [outcome for outcome in outcomes if outcome]
 
@@ -137,11 +147,11 @@ def _run(
     problems: Sequence[Instance],
     options: Options,
     guide: _OneAtATime | None,
-    first: int,
+    places: Sequence[int],
     block: int = BLOCK,
     stop: Event | None = None,
 ) -> list[Outcome | None]:
-    """Solve a batch of consecutive instances; those that share a structure share an engine."""
+    """Solve a batch of instances; those that share a structure share an engine."""
     if not kernel_ready():
         # Compiling, or loading what was compiled, must neither count as a search's time nor use up its limit.
         from dibs.search.engine import Engine
@@ -156,10 +166,10 @@ def _run(
         shapes.setdefault(problem.structure, []).append(i)
     outcomes: list[Outcome | None] = [None] * len(problems)
     stopped = stop.is_set if stop else lambda: False
-    for places in shapes.values():
-        some = [problems[i] for i in places]
-        found = _searched(some, options, guide, [first + i for i in places], block, stopped)
-        for i, outcome in zip(places, found, strict=True):
+    for members in shapes.values():
+        some = [problems[i] for i in members]
+        found = _searched(some, options, guide, [places[i] for i in members], block, stopped)
+        for i, outcome in zip(members, found, strict=True):
             outcomes[i] = outcome
     return outcomes
 
@@ -255,7 +265,7 @@ def _timed(
 ) -> tuple[list[Outcome | None], float]:
     """`_run`, and the seconds it took."""
     begin = monotonic()
-    return _run(problems, options, guide, first, BLOCK, stop), monotonic() - begin
+    return _run(problems, options, guide, range(first, first + len(problems)), BLOCK, stop), monotonic() - begin
 
 
 def _in_order(batches: Iterator[list[Solved[int]]]) -> Iterator[Outcome]:
@@ -276,4 +286,4 @@ def cores() -> int:
 def kernel_ready() -> bool:
     """Whether the kernel has been compiled, or loaded from Numba's cache; False before the first search."""
     advance = getattr(sys.modules.get("dibs.search.kernel"), "advance", None)
-    return advance is not None and bool(getattr(advance, "signatures", True))
+    return advance is not None and bool(getattr(advance, "overloads", True))

@@ -33,7 +33,8 @@ SLOT = 13  # where the ranking goes that is waited for, until it is used; then N
 RUN = 14  # runs begun from the root: 1 in a depth-first search
 RUN_END = 15  # strategy `restarts`: the next run begins at so many nodes
 LOGGED = 16  # events in `log`
-COUNTERS = 17
+HOPELESS = 17  # open frames when the guide said that there is no solution below the innermost one; 0: it has not
+COUNTERS = 18
 
 # Columns of `Searches.real`.
 LEAST = 0  # strategy `discrepancy`: this run tries values whose path has at least this log-probability
