@@ -43,7 +43,7 @@ figure-sizes: $(VENV)/.test-installed
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --editable '.[bench]'
 	touch $@
 
 $(VENV)/.test-installed: pyproject.toml

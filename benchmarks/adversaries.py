@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs import Asks, generate
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 
 TURNS = 3
 NODES = 200_000

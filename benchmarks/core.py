@@ -19,7 +19,7 @@ from pysat.solvers import Solver
 
 import dibs
 import yardstick
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.problem import Instance
 from dibs.search import state
 from dibs.search.engine import Engine

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import dibs
-from dibs.bench.experiment import load, relabelled
+from dibs.bench.instances import load, relabelled
 from dibs.guide.steps import LogProbabilities
 from dibs.model.codec import from_true
 from dibs.model.cost import NODES, sibling_nodes

@@ -15,7 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 
 LINES = 1_000_000
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import dibs
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.search.engine import Engine
 
 puzzles = load("hard300")

@@ -16,7 +16,7 @@ class Rarest:
 
 
 if __name__ == "__main__":
-    from dibs.bench.experiment import load
+    from dibs.bench.instances import load
 
     for guide in (None, Rarest(), dibs.Oracle()):
         nodes = [outcome.nodes for outcome in dibs.solve_many(load("hard300"), guide=guide)]

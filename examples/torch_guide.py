@@ -6,7 +6,7 @@ The module here is not trained: it shows the ten lines between a module and the 
 import numpy as np
 
 import dibs
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 
 try:
     import torch

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import dibs
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 
 WIDTH, HEIGHT, MARGIN = 460, 330, 24
 

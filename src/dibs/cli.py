@@ -19,8 +19,11 @@ from cyclopts import App, CycloptsError, Parameter, Token, convert
 from dibs import InputError, __version__
 from dibs.commands import Refused
 from dibs.commands.bench import bench
+from dibs.commands.data import app as data
+from dibs.commands.explain import explain
 from dibs.commands.generate import app as generate
 from dibs.commands.model import app as model
+from dibs.commands.report import report
 from dibs.commands.solve import solve
 from dibs.commands.train import train
 
@@ -38,7 +41,7 @@ For example:
 """
 
 # Heavy imports (numba, torch) belong inside the functions, so that `dibs --help` stays quick.
-COMMANDS: list[Callable[..., int] | App] = [solve, generate, bench, train, model]
+COMMANDS: list[Callable[..., int] | App] = [solve, explain, generate, bench, report, train, model, data]
 
 # A puzzle whose first cell is blank may begin with a dash: nothing that is spelled so is an option.
 _DASHED_PUZZLE = re.compile(r"-|-[-.0-9_*?@A-Z\s|+,]{15,}")
@@ -98,8 +101,8 @@ def _run(tokens: list[str]) -> int:
 
 
 def _shielded(tokens: list[str]) -> list[str]:
-    """`solve -` and `solve --5-3...` have a puzzle that looks like an option; behind `--` it does not."""
-    if tokens[:1] != ["solve"] or "--" in tokens:
+    """`solve -` and `explain --5-3...` have a puzzle that looks like an option; behind `--` it does not."""
+    if tokens[:1] not in (["solve"], ["explain"]) or "--" in tokens:
         return tokens
     dashed = [token for token in tokens if _DASHED_PUZZLE.fullmatch(token)]
     return [token for token in tokens if token not in dashed] + (["--", *dashed] if dashed else [])

@@ -1,33 +1,52 @@
-"""Experiments as data: what a TOML may say, what the runner records, what the table shows."""
+"""Experiments as data: what a TOML may say, and what `dibs bench` makes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import errno
+import os
+import re
+import subprocess
+import sys
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dibs.bench.experiment import BUNDLED, Experiment, Row, load
-from dibs.bench.runner import Record, run
-from dibs.bench.summary import summarise
+from dibs.bench import origin, runner
+from dibs.bench.experiment import Experiment, Row
+from dibs.bench.instances import BUNDLED, chosen
+from dibs.bench.records import Store
 from dibs.bundled import bundled
 from dibs.cli import main
 from dibs.guide import Guidance, card
-from dibs.guide.denoiser import Denoiser
-from dibs.problem import InputError, Instance
-from dibs.report import table
-from dibs.search import Options, Outcome, Status
-from shell import SEARCHED
+from dibs.problem import InputError
+from dibs.search import Options
+from runs import same
+from shell import SEARCHED, Run
+from shell import runner as running
+
+EXPERIMENTS = sorted(path.stem for path in bundled("experiments").glob("*.toml"))
 
 
-def test_the_shipped_experiments_are_readable() -> None:
-    names = [path.stem for path in bundled("experiments").glob("*.toml")]
-    assert "baselines" in names
-    for name in names:
-        assert Experiment.read(name).rows
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """`dibs` in a folder of its own: runs go to runs/."""
+    monkeypatch.chdir(tmp_path)
+    return running(capsys, monkeypatch)
+
+
+# The files
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_the_shipped_experiments_are_readable(name: str) -> None:
+    plan = Experiment.read(name)
+    assert plan.name == name
+    assert plan.rows
+    assert plan.quick is not None, "there is a small sample for those who want to look"
+    assert plan.quick.puzzles in BUNDLED, "that needs no download"
+    assert 0 < len(chosen(plan.quick)) <= 100
 
 
 def test_baselines_are_those_of_the_paper() -> None:
@@ -44,6 +63,14 @@ def test_baselines_are_those_of_the_paper() -> None:
     assert guided[0] == paper
 
 
+def test_table_1_has_the_same_baselines() -> None:
+    table, baselines = ({row.name: row for row in Experiment.read(name).rows} for name in ("table1", "baselines"))
+    classical = [name for name in table if name == "MRV" or name.startswith("+")]
+    assert len(classical) >= 8
+    assert all(table[name] == baselines[name] for name in classical)
+    assert replace(table["DiBS"], name="DiBS, 2 values") == baselines["DiBS, 2 values"]
+
+
 def test_dibs_is_that_of_the_paper() -> None:
     rows = Experiment.read("dibs").rows
     assert {(row.guidance.guide, row.options.trigger) for row in rows} == {
@@ -52,141 +79,87 @@ def test_dibs_is_that_of_the_paper() -> None:
     assert {(row.options.level, row.guidance.alpha, row.guidance.steps) for row in rows} == {("naked", 0.8, 1)}
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("titel = 'x'", "unknown key 'titel'; did you mean 'title'?"),
-        ("[[row]]\nlevle = 'naked'", "row 1: unknown key 'levle'; did you mean 'level'?"),
-        ("[[row]]\nlevel = 'strong'", "row 1: level = 'strong': choose one of eliminate, naked, hidden"),
-        ("[[row]]\nguide = 'x'\norder = 'oracle'", "row 1: order = 'oracle' is a guide itself: give one or the other"),
-        ("[[row]]\nguide = 'x'\nalpha = 2", "row 1: alpha = 2: it must be a number from 0 to 1"),
-        ("[[row]]\nsteps = 2", "row 1: steps = 2 is a setting of a guide: name one with guide"),
-        ("[[row]]\nname = 'a'\n[[row]]\nguid = 'x'", "row 2: unknown key 'guid'; did you mean 'guide'?"),
-        ("title = 'x'", "has no [[row]]"),
-        ("row = 3", "has no [[row]]"),
-        ("title =", "is not TOML"),
-    ],
-)
-def test_bad_experiments(text: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "x.toml"
+PATH = "[[row]]\nguide = 'x'\nasked = 'path'\n"
+BAD = {
+    "titel = 'x'": "unknown key 'titel'; did you mean 'title'?",
+    "[quick]\nsampel = 3\n[[row]]": "quick: unknown key 'sampel'; did you mean 'sample'?",
+    "[quick]\nsample = 0\n[[row]]": "quick: sample = 0: it must be a whole number, 1 or more",
+    "quick = 3\n[[row]]": "quick = 3: it must be a table, [quick]",
+    "[[row]]\nlevle = 'naked'": "row 1: unknown key 'levle'; did you mean 'level'?",
+    "[[row]]\nlevel = 'strong'": "row 1: level = 'strong': choose one of eliminate, naked, hidden",
+    "[[row]]\nguide = 'x'\norder = 'oracle'": "row 1: order = 'oracle' is a guide itself: give one or the other",
+    "[[row]]\nguide = 'x'\nalpha = 2": "row 1: alpha = 2: it must be a number from 0 to 1",
+    "[[row]]\nsteps = 2": "row 1: steps = 2 is a setting of a guide: name one with guide",
+    "[[row]]\nguide = 7": "row 1: guide = 7: it must be a text",
+    "[[row]]\npolicy = ['auto']": "row 1: policy = ['auto']: it must be a text",
+    "[[row]]\nname = 3": "row 1: name = 3: it must be a text",
+    "[[row]]\nguide = 'x'\nbare = 'no'": "row 1: bare = 'no': choose true or false",
+    "[[row]]\npolicy = 'pain'": "row 1: policy = 'pain': choose one of auto, guided, paper, plain",
+    "[[row]]\nname = 'a'\n[[row]]\nguid = 'x'": "row 2: unknown key 'guid'; did you mean 'guide'?",
+    "[[row]]\nname = 'a'\n[[row]]\nname = 'a'": "two rows are called 'a'",
+    "[[row]]\nname = '2'\n[[row]]": "two rows are called '2'",
+    "[[row]]\nasked = 'often'": "row 1: asked = 'often': choose one of everywhere, path",
+    "[[row]]\nasked = 'path'": "row 1: asked = 'path' needs a guide and a depth-first search by MRV",
+    f"{PATH}select = 'confident'": "row 1: asked = 'path' needs a guide and a depth-first",
+    f"{PATH}strategy = 'restarts'": "row 1: asked = 'path' needs a guide and a depth-first",
+    f"{PATH}keep = 0.5": "row 1: asked = 'path' needs a guide and a depth-first",
+    f"{PATH}asks = 5": "row 1: asked = 'path' needs a guide and a depth-first",
+    f"{PATH}trigger = 'worth'": "row 1: asked = 'path' needs a guide and a depth-first",
+    f"{PATH}policy = 'auto'": "row 1: asked = 'path' needs a guide and a depth-first",
+    f"{PATH}nodes = 100": "row 1: asked = 'path' goes with no limit and no random tie",
+    f"{PATH}seconds = 1": "row 1: asked = 'path' goes with no limit and no random tie",
+    f"{PATH}tie = 'random'": "row 1: asked = 'path' goes with no limit and no random tie",
+    "view = 'table2'\n[[row]]": "view = 'table2': choose one of rows, table1",
+    "ledger = 'yes'\n[[row]]": "ledger = 'yes': choose true or false",
+    "ledger = true\n[[row]]\npolicy = 'auto'": "row 1: a ledger is about one search for one solution",
+    "ledger = true\n[[row]]\ncount = 2": "row 1: a ledger is about one search for one solution",
+    f"ledger = true\n{PATH}": "row 1: a ledger is about one search for one solution",
+    "puzzles = 3\n[[row]]": "puzzles = 3: it must be the name of a list or of a file",
+    "givens = 20\n[[row]]": "givens = 20: it must be a list of whole numbers",
+    "givens = '20'\n[[row]]": "givens = '20': it must be a list of whole numbers",
+    "givens = []\n[[row]]": "givens = (): it must be a list of whole numbers",
+    "givens = [20, 2.5]\n[[row]]": "givens = (20, 2.5): it must be a list of whole numbers",
+    "givens = [true]\n[[row]]": "givens = (True,): it must be a list of whole numbers",
+    "sample = 1.5\n[[row]]": "sample = 1.5: it must be a whole number, 1 or more",
+    "seed = -1\n[[row]]": "seed = -1: it must be a whole number, 0 or more",
+    "relabel = true\n[[row]]": "relabel = True: it must be a whole number, 0 or more",
+    "title = 'x'": "has no [[row]]",
+    "row = 3": "has no [[row]]",
+    "row = [3]": "has no [[row]]",
+    "title =": "is not TOML",
+}
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_bad_experiments(text: str, run: Run) -> None:
+    path = Path("x.toml")
     path.write_text(text)
     with pytest.raises(InputError) as error:
         Experiment.read(str(path))
-    assert says in str(error.value)
-    assert main(["bench", str(path)]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith(f"{path}: ")
-    assert captured.err.count("\n") == 1
+    assert BAD[text] in str(error.value)
+    assert run("bench", path).complaint.startswith(f"{path}: {BAD[text]}")
+    assert not Path("runs").exists()
 
 
 def test_unknown_experiment_names_the_known_ones() -> None:
-    with pytest.raises(InputError, match="dibs comes with: baselines"):
+    with pytest.raises(InputError, match="dibs comes with: ablation, ablation-network, baselines"):
         Experiment.read("tabel1")
 
 
-def test_every_row_meets_every_instance() -> None:
-    plan = Experiment("t", "sample17", (Row("a", Options(level="naked")), Row("b", Options(nodes=0))))
-    puzzles = load("hard300", 5)
-    records = list(run(plan, puzzles))
-    assert [(r.row, r.instance) for r in records] == [(row, i) for i in range(5) for row in "ab"]
-    a, b = summarise(records)
-    assert (a.limits, b.limits) == (0, 5)
-    assert a.nodes.mean > b.nodes.mean == 0
-
-
-def test_rows_with_a_guide_run_in_batches(guides: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = str(guides / "relational")
-    rows = (
-        Row("binary", Options(level="naked", trigger="binary"), Guidance(guide=path)),
-        Row("plain", Options(level="naked")),
-        Row("two steps", Options(level="naked"), Guidance(guide=path, steps=2)),
-        Row("onnx", Options(level="naked"), Guidance(guide=path, runtime="onnx")),
-    )
-    plan = Experiment("t", "hard300", rows)
-    puzzles = load("hard300", 5)
-    loaded: list[tuple[str, int, str]] = []
-    monkeypatch.setattr(Denoiser, "load", classmethod(counting(loaded, Denoiser.load.__func__)))  # type: ignore[attr-defined]
-    monkeypatch.setattr("dibs.bench.runner.GUIDED_BATCH", 3)
-    records = list(run(plan, puzzles))
-    assert loaded == [(path, 1, "auto"), (path, 1, "onnx")], "the first two have one model"
-    names = ("plain", "binary", "two steps", "onnx")
-    order = [(name, i) for numbers in (range(3), range(3, 5)) for name in names for i in numbers]
-    assert [(r.row, r.instance) for r in records] == order
-    solutions = {r.instance: r.outcome.solution for r in records if r.row == "plain"}
-    for record in records:
-        o = record.outcome
-        assert o.solution == solutions[record.instance]
-        assert o.calls == o.asks * {"plain": 0, "binary": 1, "two steps": 2, "onnx": 1}[record.row]
-
-
-def counting(loaded: list[tuple[str, int, str]], load: Any) -> Any:
-    def wrapped(cls: type[Denoiser], name: str, threads: int, runtime: str, *, bare: bool) -> Any:
-        loaded.append((name, threads, runtime))
-        return load(cls, name, threads, runtime, bare=bare)
-
-    return wrapped
-
-
-def test_a_guide_for_other_puzzles_is_refused_before_any_search(
-    shipped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_quick_does_not_say_is_as_above(tmp_path: Path) -> None:
     path = tmp_path / "x.toml"
-    path.write_text("[[row]]\n[[row]]\nname = 'mine'\nguide = 'transformer'")
-    puzzles = tmp_path / "small.txt"
-    puzzles.write_text("." * 16)
-    assert main(["bench", str(path), "--puzzles", str(puzzles)]) == 2
-    says = "row 'mine': these weights take 9x9 Sudokus; this puzzle is 4x4: use --guide relational\n"
-    assert capsys.readouterr() == ("", says)
-    path.write_text("[[row]]\nguide = 'rational'")
-    assert main(["bench", str(path)]) == 2
-    assert capsys.readouterr().err.startswith("rational: no such guide; dibs comes with relational, transformer")
+    path.write_text("puzzles = 'hard300'\nrelabel = 3\nsample = 50\n[quick]\nsample = 2\n[[row]]")
+    plan = Experiment.read(str(path))
+    assert plan.quick == replace(plan.choice, sample=2)
+    assert (plan.name, plan.title, plan.view, plan.rows[0].name) == ("x", "x", "rows", "1")
 
 
-def outcome(nodes: int, status: Status = Status.SAT, calls: int = 0) -> Outcome:
-    return Outcome(status, None, nodes, 2 * nodes, calls, 1, nodes / 1000, 1, calls, calls / 100)
-
-
-def test_summaries_keep_limit_runs() -> None:
-    records = [Record("x", i, outcome(i, Status.LIMIT if i == 100 else Status.SAT)) for i in range(101)]
-    [summary] = summarise(records)
-    assert (summary.instances, summary.limits) == (101, 1)
-    assert (summary.nodes.mean, summary.nodes.median, summary.nodes.p95) == (50, 50, 95)
-    assert summary.backtracks.p95 == 190
-    assert summary.milliseconds.median == pytest.approx(50)
-
-
-def test_the_table_in_markdown() -> None:
-    text = table.markdown("T", summarise([Record("row", 0, outcome(1234)), Record("row", 1, outcome(2))]))
-    assert text.splitlines()[0] == "**T** (mean / median / p95)"
-    assert (
-        text.splitlines()[-1] == "| row | 618 / 618 / 1,172 | 618 / 618 / 1,172 | 1,234 | 1,236 / 1,236 / 2,345 | 0 |"
-    )
-
-
-def test_a_model_has_columns_of_its_own() -> None:
-    """Its time is part of a row's time; an oracle's is not, it has no calls."""
-    records = [Record("plain", 0, outcome(2)), Record("DiBS", 0, outcome(2, calls=5)), Record("DiBS", 1, outcome(4))]
-    records.append(Record("oracle", 0, replace(outcome(2), asks=1, guide_seconds=9.0)))
-    summaries = summarise(records)
-    title, _, names, _, *rows = table.markdown("T", summaries).splitlines()
-    assert title == "**T** (mean / median / p95; the model's part of the time: mean)"
-    assert names == "| solver | time, ms | nodes | most | backtracks | calls | model, ms | LIMIT |"
-    assert rows[0] == "| plain | 2 / 2 / 2 | 2 / 2 / 2 | 2 | 4 / 4 / 4 | 0 / 0 / 0 | 0 | 0 |"
-    assert rows[1] == "| DiBS | 28 / 28 / 49.6 | 3 / 3 / 3.9 | 4 | 6 / 6 / 7.8 | 2.5 / 2.5 / 4.75 | 25 | 0 |"
-    assert rows[2].startswith("| oracle | 2 / 2 / 2 |")
-    assert table.wide(summaries) > table.wide(summaries[:1])
-
-
-@pytest.fixture
-def puzzles(tmp_path: Path) -> str:
-    """Five of them, soon searched with an untrained guide too."""
-    path = tmp_path / "puzzles.txt"
-    path.write_text(f"{SEARCHED}\n" * 5)
-    return str(path)
+# The command
 
 
 ROWS = """
+[quick]
+sample = 2
 [[row]]
 name = "hidden singles"
 [[row]]
@@ -205,6 +178,14 @@ guide = "transformer"
 
 
 @pytest.fixture
+def puzzles(tmp_path: Path) -> str:
+    """Five of them, soon searched with an untrained guide too."""
+    path = tmp_path / "puzzles.txt"
+    path.write_text(f"{SEARCHED}\n" * 5)
+    return str(path)
+
+
+@pytest.fixture
 def rows(shipped: Path, tmp_path: Path) -> str:
     """Two rows without a guide and two with one; the guides are not those that come with dibs."""
     path = tmp_path / "rows.toml"
@@ -212,57 +193,249 @@ def rows(shipped: Path, tmp_path: Path) -> str:
     return str(path)
 
 
-def test_bench_command(rows: str, puzzles: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", rows, "--puzzles", puzzles, "--sample", "2"]) == 0
-    shown = capsys.readouterr().out
+def test_the_table(rows: str, puzzles: str, run: Run) -> None:
+    code, shown, said = run("bench", rows, "--puzzles", puzzles, "--sample", 2)
+    assert (code, said) == (0, "")
     for row in Experiment.read(rows).rows:
         assert row.name in shown
     assert "model, ms" in shown
     assert "…" not in shown
-    assert main(["bench", rows, "--puzzles", puzzles, "--sample", "1", "--markdown"]) == 0
-    assert "| hidden singles |" in capsys.readouterr().out
-    assert main(["bench", rows, "--sample", "0"]) == 2
+    code, shown, _ = run("bench", rows, "--puzzles", puzzles, "--sample", 1, "--markdown")
+    assert code == 0
+    assert f"**rows: 1 of {puzzles}**" in shown
+    assert "| hidden singles |" in shown
 
 
-def test_baselines_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_complete_run_shows_its_table_again(rows: str, puzzles: str, run: Run) -> None:
+    words = ("bench", rows, "--puzzles", puzzles, "--markdown")
+    first = run(*words)
+    folder = Path("runs/rows-puzzles")
+    shards = sorted(folder.iterdir())
+    assert run(*words) == (0, first.out, f"{folder}: complete; --fresh runs it again\n")
+    assert sorted(folder.iterdir()) == shards
+    before = same(folder)
+    code, _, said = run(*words, "--fresh")
+    assert (code, said) == (0, "")
+    assert same(folder) == before
+    for row, count in Store.read(folder).records(()).group_by("row").len().iter_rows():
+        assert count == 5, row
+
+
+def test_folders_are_named_after_what_was_asked_for(run: Run, tmp_path: Path) -> None:
+    Path("x.toml").write_text("puzzles = 'hard300'\nsample = 1\n[quick]\nseed = 3\n[[row]]")
+    Path("mine.txt").write_text(SEARCHED)
+    for words, name in {
+        (): "x",
+        ("--quick",): "x-quick",
+        ("--puzzles", "mine.txt"): "x-mine",
+        ("--sample", "2", "--seed", "5"): "x-sample2-seed5",
+        ("--quick", "--puzzles", "sample17", "--relabel", "0"): "x-quick-sample17-relabel0",
+    }.items():
+        assert run("bench", "x.toml", *words).code == 0
+        assert (Path("runs") / name / "run.json").exists()
+    assert run("bench", "x.toml", "--out", "elsewhere/deep").code == 0
+    assert Path("elsewhere/deep/000001.parquet").exists()
+    assert sorted(path.name for path in Path("runs").iterdir()) == sorted(
+        ["x", "x-quick", "x-mine", "x-sample2-seed5", "x-quick-sample17-relabel0"]
+    )
+
+
+def test_samples_are_drawn_by_the_seed(run: Run) -> None:
+    Path("x.toml").write_text("puzzles = 'hard300'\n[[row]]")
+    numbers = []
+    for seed, out in ((1, "a"), (1, "b"), (2, "c")):
+        assert run("bench", "x.toml", "--sample", 5, "--seed", seed, "--out", out).code == 0
+        numbers.append(Store.read(Path(out)).records(("number",))["number"].to_list())
+    assert numbers[0] == numbers[1] != numbers[2]
+    assert numbers[0] != [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--sample", 0), "dibs: sample = 0: it must be a whole number, 1 or more"),
+        (("--sample", 1.5), "1.5 is not a whole number"),
+        (("--seed", -1), "dibs: seed = -1: it must be a whole number, 0 or more"),
+        (("--relabel", -1), "dibs: relabel = -1: it must be a whole number, 0 or more"),
+        (("--workers", 0), "dibs: workers = 0: it must be 1 or more"),
+        (("--workers", "many"), "many"),
+        (("--quick",), "dibs: x.toml has no [quick] sample: use --sample N"),
+        (("--gpus-per-worker", 0.25), "dibs: --gpus-per-worker is about a cluster: name one with --cluster"),
+        (
+            ("--gpus-per-worker", -1, "--cluster", "local"),
+            "dibs: gpus_per_worker = -1.0: it must be a number, 0 or more",
+        ),
+        (("--gpus-per-worker", "nan", "--cluster", "local"), "it must be a number, 0 or more"),
+        (("--puzzles", "nowhere.txt"), "nowhere.txt: does not exist"),
+        (("--puzzles", "royle17"), "the list royle17 is not here: `dibs data get royle17` fetches it"),
+        (("--cluster", "127.0.0.1:1"), "no Ray cluster at 127.0.0.1:1: Connection refused"),
+    ],
+)
+def test_bad_options(words: tuple[Any, ...], says: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIBS_DATA", "no-lists")
+    monkeypatch.setattr("dibs.bench.pool.import_module", lambda name: None)
+    Path("x.toml").write_text("sample = 1\n[[row]]")
+    assert says in run("bench", "x.toml", *words).complaint
+
+
+def test_a_guide_for_other_puzzles_is_refused_before_any_search(shipped: Path, run: Run) -> None:
+    path = Path("x.toml")
+    path.write_text("[[row]]\n[[row]]\nname = 'mine'\nguide = 'transformer'")
+    Path("small.txt").write_text("." * 16)
+    says = "row 'mine': these weights take 9x9 Sudokus; this puzzle is 4x4: use --guide relational"
+    assert run("bench", path, "--puzzles", "small.txt").complaint == says
+    path.write_text("[[row]]\nguide = 'rational'")
+    assert run("bench", path).complaint.startswith("rational: no such guide; dibs comes with relational, transformer")
+
+
+def test_baselines_run(run: Run) -> None:
     """What `dibs bench` does by default, with the guides that come with dibs."""
     plan = Experiment.read("baselines")
     missing = {row.guidance.guide for row in plan.rows} - {None, *card.shipped()}
     if missing:
         pytest.skip(f"dibs comes without {', '.join(sorted(map(str, missing)))}")
-    assert main(["bench", "--sample", "2", "--markdown"]) == 0
-    shown = capsys.readouterr().out
-    assert f"{plan.title}: 2 of {plan.puzzles}" in shown
+    code, shown, _ = run("bench", "--sample", 2, "--markdown")
+    assert code == 0
+    assert f"{plan.title}: 2 of {plan.choice.puzzles}" in shown
     for row in plan.rows:
         assert f"| {row.name} |" in shown
 
 
-def test_bundled_lists_load() -> None:
-    assert [len(load(name)) for name in BUNDLED] == [130, 300, 21_500]
+# What is in the folder already
 
 
-@pytest.mark.parametrize(
-    ("finished", "says"),
-    [
-        (2 * 2 + 1, "the table is about the first 2 of 5 puzzles and 2 of 4 rows"),
-        (5 * 2 + 5, "the table is about the first 5 of 5 puzzles and 3 of 4 rows"),
-        (5 * 2 + 7, "the table is about the first 2 of 5 puzzles"),
-    ],
-)
-def test_interrupted_bench_shows_what_was_finished(
-    finished: int,
-    says: str,
-    rows: str,
-    puzzles: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def broken(plan: Experiment, instances: list[Instance]) -> Iterator[Record]:
-        yield from islice(run(plan, instances), finished)
+@pytest.fixture
+def begun(run: Run) -> Path:
+    """A run of three puzzles and two rows in ./run."""
+    Path("x.toml").write_text(
+        "puzzles = 'hard300'\nsample = 3\n[[row]]\nname = 'a'\n[[row]]\nname = 'b'\ntie = 'reach'"
+    )
+    assert run("bench", "x.toml", "--out", "run").code == 0
+    return Path("run")
+
+
+def test_another_run_in_the_same_folder(begun: Path, run: Run) -> None:
+    says = "run: is a run of something else, see {} in run.json: begin anew with --fresh, or name another --out"
+    words = ("bench", "x.toml", "--out", "run")
+    assert run(*words, "--sample", 2).complaint == says.format("choice")
+    Path("x.toml").write_text(Path("x.toml").read_text().replace("reach", "degree"))
+    assert run(*words).complaint == says.format("rows")
+    assert run(*words, "--mix-versions").complaint == says.format("rows")
+    assert run(*words, "--fresh").code == 0
+    assert len(same(begun)) == 6
+
+
+def test_a_changed_file_of_puzzles(run: Run) -> None:
+    Path("x.toml").write_text("[[row]]")
+    Path("p.txt").write_text(SEARCHED)
+    words = ("bench", "x.toml", "--puzzles", "p.txt", "--out", "run")
+    assert run(*words).code == 0
+    Path("p.txt").write_text(SEARCHED.replace("1", "x").replace("2", "1").replace("x", "2"))
+    assert "something else, see instances" in run(*words).complaint
+
+
+def test_another_version(begun: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = origin.version()
+    (begun / "000001.parquet").rename("first")
+    records = Store.read(begun).records
+    assert len(records()) == 0
+    monkeypatch.setattr(runner, "version", lambda: "9.9")
+    assert run("bench", "x.toml", "--out", "run").code == 0, "no records: nothing is mixed"
+    (begun / "000001.parquet").unlink()
+    Path("first").rename(begun / "000001.parquet")
+    monkeypatch.setattr(runner, "version", lambda: here)
+    said = run("bench", "x.toml", "--out", "run").complaint
+    assert said.startswith(f"run: has records of dibs 9.9, and this is {here}: go on with --mix-versions ")
+    assert run("bench", "x.toml", "--out", "run", "--mix-versions").code == 0
+
+
+def test_a_damaged_shard(begun: Path, run: Run) -> None:
+    shard = begun / "000001.parquet"
+    before = same(begun)
+    shard.write_bytes(shard.read_bytes()[:100])
+    assert run("bench", "x.toml", "--out", "run").complaint.startswith(f"{shard}: is damaged: ")
+    shard.unlink()
+    assert run("bench", "x.toml", "--out", "run").code == 0
+    assert same(begun) == before
+
+
+def test_a_full_disk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, exit code 2; what was written is there, and the same command goes on with it."""
+    Path("x.toml").write_text(
+        "puzzles = 'hard300'\nsample = 6\n[[row]]\nname = 'a'\n[[row]]\nname = 'b'\ntie = 'reach'"
+    )
+    monkeypatch.setattr(runner, "FLUSH", 0.0)
+    monkeypatch.setattr(runner, "BLOCK", 1)
+    assert run("bench", "x.toml", "--out", "whole").code == 0
+    fsync, calls = os.fsync, 0
+
+    def full(file: int) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 2 + 2 * 3:  # the manifest and three shards, each with its folder
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        fsync(file)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        assert run("bench", "x.toml", "--out", "run").complaint == (
+            "run: cannot be written: No space left on device; "
+            "6 of 12 records are there, and the same command goes on with them"
+        )
+        assert run("bench", "x.toml", "--out", "other").complaint == "other: cannot be written: No space left on device"
+    assert sorted(path.name for path in Path("run").iterdir()) == [
+        ".lock", "000001.parquet", "000002.parquet", "000003.parquet", "run.json"
+    ]  # fmt: skip
+    code, _, said = run("bench", "x.toml", "--out", "run")
+    assert (code, said) == (0, "run: 6 of 12 records are here; going on\n")
+    assert same(Path("run")) == same(Path("whole"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+def test_a_disk_that_takes_no_more(begun: Path, tmp_path: Path) -> None:
+    """For real: the system refuses to write a file of that size."""
+    script = """
+import resource, sys
+from dibs.cli import main
+resource.setrlimit(resource.RLIMIT_FSIZE, (2500, 2500))
+sys.exit(main())
+"""
+    words = [sys.executable, "-c", script, "bench", "x.toml", "--sample", "100", "--out", "large"]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=240)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "large: cannot be written: File too large; 0 of 200 records are there, and the same command goes on with them\n"
+    )
+    assert sorted(path.name for path in (tmp_path / "large").iterdir()) == [".lock", "run.json"]
+
+
+def test_ctrl_c_before_the_first_search(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dibs.bench.runner.run", broken)
+    Path("x.toml").write_text("sample = 1\n[[row]]")
+    monkeypatch.setattr(runner.Bench, "tasks", interrupted)
+    said = "interrupted: 0 of 1 records are in runs/x; the same command goes on\n"
+    assert run("bench", "x.toml") == (130, "", said)
+
+
+def test_the_table_of_an_interrupted_run_is_about_shared_puzzles(
+    rows: str, puzzles: str, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every row about the same ones: those that all rows have searched."""
+    monkeypatch.setattr(runner, "BLOCK", 2)
+    perform, calls = runner.Bench.perform, 0
+
+    def twice(self: runner.Bench, task: runner.Task) -> runner.Columns:
+        nonlocal calls
+        calls += 1
+        if calls > 5:
+            raise KeyboardInterrupt
+        return perform(self, task)
+
+    monkeypatch.setattr(runner.Bench, "perform", twice)
+    code, shown, said = run("bench", rows, "--puzzles", puzzles, "--markdown")
+    assert code == 130
+    assert re.search(r"^\*\*rows: 2 of \S+ \(of 5: the run is not complete\)\*\*", shown)
+    assert said == "interrupted: 14 of 20 records are in runs/rows-puzzles; the same command goes on\n"
     assert main(["bench", rows, "--puzzles", puzzles]) == 130
-    captured = capsys.readouterr()
-    assert captured.err == f"interrupted: {says}\n"
-    assert "hidden singles" in captured.out

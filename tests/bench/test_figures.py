@@ -14,7 +14,7 @@ import dibs
 import figures
 import policies
 import sizes
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.search.solve import solve_together
 
 LIMIT = 150

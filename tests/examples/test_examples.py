@@ -7,7 +7,7 @@ import pytest
 import dibs
 import engine as by_hand
 from colouring import PETERSEN, colouring
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from guide import Rarest
 from queens import queens
 

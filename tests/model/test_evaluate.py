@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs import InputError, Sudoku, generate
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.generate.canonical import canonical_forms, shuffled
 from dibs.generate.check import engine_of, uniqueness
 from dibs.model import cost, speed

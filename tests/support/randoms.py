@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dibs import CNF, Latin, Problem, Sudoku
-from dibs.bench.experiment import load
+from dibs.bench.instances import load
 from dibs.problem import Instance
 
 

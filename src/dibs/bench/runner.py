@@ -1,66 +1,254 @@
-"""Runs an experiment: every row on every instance, interleaved, one search at a time so that times mean something.
+"""Runs an experiment: every row on every instance, in tasks that any process can do, with the same counts everywhere.
 
-Rows with a trained guide run many instances at once instead: a model is asked about a batch, and the time of a search
-is its share of the batch's. Rows that search without their guide first (`after`) take turns with the plain ones.
+Rows without a guide search one instance at a time and take turns, so that whatever else the machine does hits them
+alike. Rows with a trained guide run many instances at once: a model is asked about a batch, and the time of a search is
+its share of the batch's. Rows that search without their guide first (`after`) take turns with the plain ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+import json
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 from dibs.bench.experiment import Experiment, Row
+from dibs.bench.instances import Instances
+from dibs.bench.origin import machine, version
+from dibs.bench.records import COLUMNS, Store, frame
+from dibs.bench.witness import Path, Witness
 from dibs.guide import DiBS
+from dibs.guide.card import WEIGHTS, find, verify
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Runtime
 from dibs.problem import InputError, Instance
-from dibs.search import Outcome, solve
-from dibs.search.solve import GUIDED_BATCH, solve_together
+from dibs.search import Options, Outcome
+from dibs.search.solve import BLOCK as TOGETHER
+from dibs.search.solve import solve_together
+
+if TYPE_CHECKING:
+    import polars as pl
+
+BLOCK = 256  # instances of a task
+TURN = 64  # instances that a plain row takes before the next row's turn
+FLUSH = 5.0  # seconds between two shards, at first
+SHARDS = 100  # and later so that a run ten times as long has about 230 more
+
+Columns = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
-class Record:
-    """One instance under one row."""
+class Task:
+    """Rows by their numbers, and the instances that they are to search."""
 
-    row: str
-    instance: int
-    outcome: Outcome
+    rows: tuple[int, ...]
+    instances: tuple[int, ...]
 
-
-def run(experiment: Experiment, instances: Sequence[Instance]) -> Iterator[Record]:
-    """All rows that search one instance at a time take turns: whatever else the machine does hits them alike.
-
-    Of every `GUIDED_BATCH` instances the rows that ask a guide about many at once come last.
-    """
-    rows = list(zip(experiment.rows, _guides(experiment.rows, instances), strict=True))
-    single = [(row, guide) for row, guide in rows if guide is None or row.options.after is not None]
-    guided = [(row, guide) for row, guide in rows if guide is not None and row.options.after is None]
-    for first in range(0, len(instances), GUIDED_BATCH):
-        some = instances[first : first + GUIDED_BATCH]
-        for number, instance in enumerate(some, first):
-            for row, guide in single:
-                policy = "plain" if guide is None and row.options.order != "oracle" else None
-                outcome = solve(instance, guide=guide, policy=policy, **asdict(row.options))
-                yield Record(row.name, number, outcome)
-        for row, guide in guided:
-            for number, outcome in enumerate(solve_together(some, guide=guide, **asdict(row.options)), first):
-                yield Record(row.name, number, outcome)
+    @property
+    def records(self) -> int:
+        return len(self.rows) * len(self.instances)
 
 
-def _guides(rows: Sequence[Row], instances: Sequence[Instance]) -> list[DiBS | None]:
-    """The guide of each row, before any search: one that is not there or cannot take these puzzles raises at once."""
-    models: dict[tuple[str, int, Runtime, bool], Denoiser] = {}
-    guides: list[DiBS | None] = []
-    for row in rows:
+def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
+    """What a run is a run of: `run.json`. Two runs with the same description have the same counts."""
+    rows = [
+        {"name": row.name, "options": told(row.options), "guidance": told(row.guidance), "asked": row.asked}
+        for row in experiment.rows
+    ]
+    guides = sorted({row.guidance.guide for row in experiment.rows if row.guidance.guide})
+    return {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "view": experiment.view,
+        "ledger": experiment.ledger,
+        "choice": told(experiment.choice),
+        "instances": {"count": len(instances), "digest": instances.digest},
+        "rows": rows,
+        "guides": {guide: verify(find(guide)).sha256[WEIGHTS][:12] for guide in guides},
+        "version": version(),
+    }
+
+
+def told(record: Any) -> dict[str, Any]:
+    """The fields of an options record that are not the defaults."""
+    plain = type(record)()
+    found = {key: value for key, value in asdict(record).items() if value != getattr(plain, key)}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+
+
+class Bench:
+    """An experiment that is ready to be run: guides loaded, instances at hand."""
+
+    def __init__(self, experiment: Experiment, instances: Instances) -> None:
+        self.experiment = experiment
+        self.instances = instances
+        self._models: dict[tuple[Any, ...], Denoiser] = {}
+        self.guides = [self._guide(row) for row in experiment.rows]
+        shapes = {(one.structure.family, one.structure.literals): one for one in reversed(instances.every)}
+        for number in range(len(self.guides)):
+            self._warm(number, list(shapes.values()))
+
+    def _guide(self, row: Row) -> DiBS | None:
+        """The guide of a row, before any search: one that is not there or cannot take these puzzles raises at once."""
         wanted = row.guidance
         if wanted.guide is None:
-            guides.append(None)
-            continue
+            return None
         key = wanted.guide, wanted.threads, wanted.runtime, wanted.bare
-        if key not in models:
-            models[key] = Denoiser.load(*key[:3], bare=wanted.bare)
-        for structure in {instance.structure: None for instance in instances}:
-            if reason := models[key].refusal(structure):
+        if key not in self._models:
+            self._models[key] = Denoiser.load(*key[:3], bare=wanted.bare)
+        model = self._models[key]
+        for structure in {instance.structure: None for instance in self.instances.every}:
+            if reason := model.refusal(structure):
                 raise InputError(f"row {row.name!r}: {reason}")
-        guides.append(DiBS(models[key], wanted.alpha, wanted.steps))
-    return guides
+        return DiBS(model, wanted.alpha, wanted.steps)
+
+    def _warm(self, number: int, some: Sequence[Instance]) -> None:
+        """Compile, or load, what a row needs for such instances: that must not be a record's time."""
+        row, guide = self.experiment.rows[number], self.guides[number]
+        options = replace(row.options, nodes=2, after=0 if row.options.after is not None else None)
+        self._outcomes(row, options, guide, some, range(len(some)))
+
+    def tasks(self, done: Iterable[tuple[str, int]]) -> list[Task]:
+        """All that is missing: of every `BLOCK` instances first the rows that take turns, then each guided row."""
+        names = {row.name: i for i, row in enumerate(self.experiment.rows)}
+        finished: dict[int, set[int]] = defaultdict(set)
+        for name, instance in done:
+            finished[names[name]].add(instance)
+        turns = [i for i, row in enumerate(self.experiment.rows) if self._takes_turns(i, row)]
+        parts = [turns, *([i] for i in names.values() if i not in turns)]
+        tasks: list[Task] = []
+        for first in range(0, len(self.instances), BLOCK):
+            block = range(first, min(first + BLOCK, len(self.instances)))
+            for part in parts:
+                missing: dict[tuple[int, ...], list[int]] = defaultdict(list)
+                for instance in block:
+                    if rows := tuple(row for row in part if instance not in finished[row]):
+                        missing[rows].append(instance)
+                tasks += [Task(rows, tuple(some)) for rows, some in missing.items()]
+        return tasks
+
+    def _takes_turns(self, number: int, row: Row) -> bool:
+        return not self.experiment.ledger and (self.guides[number] is None or row.options.after is not None)
+
+    def perform(self, task: Task) -> Columns:
+        """The records of a task, by column."""
+        columns: Columns = defaultdict(list)
+        size = TURN if len(task.rows) > 1 else BLOCK
+        for at in range(0, len(task.instances), size):
+            places = task.instances[at : at + size]
+            some = [self.instances.every[i] for i in places]
+            for row in task.rows:
+                for name, values in self._searched(row, some, places).items():
+                    columns[name] += values
+        return dict(columns)
+
+    def _searched(self, number: int, some: Sequence[Instance], places: Sequence[int]) -> Columns:
+        row = self.experiment.rows[number]
+        outcomes, more = self._outcomes(row, row.options, self.guides[number], some, places)
+        return self._columns(row, places, outcomes) | more
+
+    def _outcomes(
+        self, row: Row, options: Options, guide: DiBS | None, some: Sequence[Instance], places: Sequence[int]
+    ) -> tuple[list[Outcome], Columns]:
+        """How the searches ended, and the columns of what happened on their solution paths."""
+        if self.experiment.ledger:
+            return _ledgers(some, options, guide)
+        if guide is None:
+            policy = None if options.order == "oracle" else "plain"
+            return solve_together(some, policy=policy, places=places, block=1, **asdict(options)), {}
+        witness = Witness(guide, some, path_only=row.asked == "path")
+        block = TOGETHER if options.after is None else 1
+        outcomes = solve_together(some, guide=witness, places=places, block=block, **asdict(options))
+        return outcomes, _path_columns(witness.paths())
+
+    def _columns(self, row: Row, places: Sequence[int], outcomes: Sequence[Outcome]) -> Columns:
+        count = len(outcomes)
+        asked = {"asked": row.asked} if row.asked != "everywhere" else {}
+        options = json.dumps(told(row.options) | told(row.guidance) | asked)
+        lists: Columns = {name: [[]] * count for name, kind in COLUMNS.items() if kind.startswith("List")}
+        return lists | {
+            "row": [row.name] * count,
+            "instance": list(places),
+            "number": [self.instances.number[i] for i in places],
+            "givens": [self.instances.givens[i] for i in places],
+            "status": [str(o.status) for o in outcomes],
+            "nodes": [o.nodes for o in outcomes],
+            "backtracks": [o.backtracks for o in outcomes],
+            "asks": [o.asks for o in outcomes],
+            "calls": [o.calls for o in outcomes],
+            "depth": [o.depth for o in outcomes],
+            "search_seconds": [o.seconds for o in outcomes],
+            # The oracle is a yardstick, not a way to solve: its own search is no part of the figures.
+            "model_seconds": [o.guide_seconds if o.calls else 0.0 for o in outcomes],
+            "options": [options] * count,
+            "seed": [row.options.seed] * count,
+            "version": [version()] * count,
+            "machine": [machine()] * count,
+        }
+
+
+def _path_columns(paths: Sequence[Path]) -> Columns:
+    return {
+        "path_p": [path.p for path in paths],
+        "path_place": [path.place for path in paths],
+        "path_sure": [path.sure for path in paths],
+    }
+
+
+def _ledgers(some: Sequence[Instance], options: Options, guide: DiBS | None) -> tuple[list[Outcome], Columns]:
+    """Searches with all that happened on their solution paths."""
+    from dibs.bench.ledger import ledgers
+
+    found = ledgers(some, options, guide)
+    paths = [ledger.decisions for ledger in found]
+    nan = float("nan")
+    return [ledger.outcome for ledger in found], {
+        "ledger_arity": [[len(one.candidates) for one in path] for path in paths],
+        "ledger_p": [
+            [one.probability[one.candidates.index(one.right)] if one.probability else nan for one in path]
+            for path in paths
+        ],
+        "ledger_place": [[one.mistakes for one in path] for path in paths],
+        "ledger_entered": [[one.lost for one in path] for path in paths],
+        "ledger_wrong": [[one.wrong for one in path] for path in paths],
+        "ledger_cut": [[any(one.cut) for one in path] for path in paths],
+        "ledger_good": [[one.good for one in path] for path in paths],
+    }
+
+
+Performed = Generator[tuple[Task, Columns], None, None]
+
+
+def keep(
+    store: Store,
+    performed: Performed,
+    report: Callable[[int], None] = lambda records: None,
+) -> None:
+    """Write the records of tasks as they come; `report` is told how many each has brought.
+
+    Whatever ends it (Ctrl-C, a full disk), what was performed until then is written if it can be, and nobody performs
+    any more.
+    """
+    begin = written = monotonic()
+    waiting: list[Columns] = []  # of whole tasks: Ctrl-C may come between any two steps
+    with closing(performed):
+        try:
+            for task, columns in performed:
+                waiting.append(columns)
+                report(task.records)
+                now = monotonic()
+                if now - written >= max(FLUSH, (now - begin) / SHARDS):
+                    store.append(_taken(waiting))
+                    written = now
+        finally:
+            if waiting:
+                store.append(_taken(waiting))
+
+
+def _taken(waiting: list[Columns]) -> pl.DataFrame:
+    """The records so far; `waiting` is empty afterwards."""
+    found = frame({name: [value for columns in waiting for value in columns[name]] for name in COLUMNS})
+    waiting.clear()
+    return found

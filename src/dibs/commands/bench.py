@@ -1,10 +1,11 @@
-"""`dibs bench`: an experiment, and its table."""
+"""`dibs bench`: an experiment, its records, and its table."""
 
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from typing import Annotated
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -13,73 +14,158 @@ from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
 from dibs.search.solve import kernel_ready
 
+if TYPE_CHECKING:
+    from dibs.bench.experiment import Experiment
+    from dibs.bench.instances import Instances
+    from dibs.bench.records import Store
+
 
 def bench(
     experiment: Annotated[str, Parameter(help="a TOML file, or the name of one that comes with dibs")] = "baselines",
     /,
     *,
-    puzzles: Annotated[str | None, Parameter(help="another list of puzzles: a file, sample17 or hard300")] = None,
-    sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = None,
+    quick: Annotated[bool, Parameter(help="the experiment's small fixed sample: two minutes at most")] = False,
+    puzzles: Annotated[str | None, Parameter(help="another list of puzzles: a file, sample17, royle17 ...")] = None,
+    sample: Annotated[int | None, Parameter(help="only N puzzles, drawn at random")] = None,
+    seed: Annotated[int | None, Parameter(help="of the sample")] = None,
     relabel: Annotated[int | None, Parameter(help="permute digits, rows, columns ... at random, by this seed")] = None,
+    out: Annotated[Path | None, Parameter(help="the folder of the run; by default runs/NAME")] = None,
+    fresh: Annotated[bool, Parameter(help="forget the records that are there and begin anew")] = False,
+    mix_versions: Annotated[bool, Parameter(help="go on though the records are of another version of dibs")] = False,
+    workers: Annotated[int | None, Parameter(help="processes; by default 1, of a cluster as many as it has")] = None,
+    cluster: Annotated[str | None, Parameter(help="address of a Ray cluster; `local` starts one here")] = None,
+    gpus_per_worker: Annotated[float, Parameter(help="of the cluster, for each worker, e.g. 0.25")] = 0.0,
     markdown: Annotated[bool, Parameter(help="print the table as Markdown")] = False,
 ) -> int:
-    """Run the rows of an experiment on a list of puzzles and print mean, median and p95.
+    """Run the rows of an experiment on a list of puzzles, keep a record of every search, and print the table.
+
+    Records are Parquet files in the folder of the run. A run that was ended,
+    however that happened, goes on where it was; one that is complete prints
+    its table again. `dibs report` makes all tables and figures of a run.
 
     Every search runs to its end unless the row sets a limit; runs that end at
     a limit are counted in the last column and stay in every figure. Times are
-    wall-clock of one search on one core; rows take turns on each puzzle. Rows
-    with a trained guide search many puzzles at once: their times are shares of
-    a batch, search and model together.
+    wall-clock of one search on one core; rows take turns. Rows with a trained
+    guide search many puzzles at once: their times are shares of a batch,
+    search and model together.
 
     For example:
       dibs bench
-      dibs bench baselines --puzzles hard300 --sample 50
-      dibs bench my-rows.toml --puzzles my-puzzles.txt --markdown
+      dibs bench table1 --quick
+      dibs bench ablation --workers 2
+      dibs bench my-rows.toml --puzzles my-puzzles.txt --sample 500 --markdown
     """
-    from rich.console import Console
+    from dibs.bench.experiment import Experiment
+    from dibs.bench.instances import chosen
+    from dibs.bench.records import Store, frames
+    from dibs.bench.runner import described
 
-    from dibs.bench.experiment import Experiment, load, relabelled
-    from dibs.bench.runner import Record, run
-    from dibs.bench.summary import summarise
-    from dibs.report import table
-
-    if relabel is not None and relabel < 0:
-        raise Refused(f"dibs: relabel = {relabel}: it must be a whole number, 0 or more")
-    if sample is not None and sample < 1:
-        raise Refused(f"dibs: sample = {sample}: it must be a whole number, 1 or more")
+    if workers is not None and workers < 1:
+        raise Refused(f"dibs: workers = {workers}: it must be 1 or more")
+    if not 0 <= gpus_per_worker < float("inf"):
+        raise Refused(f"dibs: gpus_per_worker = {gpus_per_worker}: it must be a number, 0 or more")
+    if gpus_per_worker and cluster is None:
+        raise Refused("dibs: --gpus-per-worker is about a cluster: name one with --cluster")
+    frames()
     plan = Experiment.read(experiment)
-    instances = load(puzzles or plan.puzzles, sample)
-    title = f"{plan.title}: {len(instances)} of {puzzles or plan.puzzles}"
-    if relabel is not None:
-        instances = relabelled(instances, relabel)
-        title += f", relabelled by seed {relabel}"
+    if quick and plan.quick is None:
+        raise Refused(f"dibs: {experiment} has no [quick] sample: use --sample N")
+    base = plan.quick if quick and plan.quick else plan.choice
+    told: dict[str, Any] = {"puzzles": puzzles, "sample": sample, "seed": seed, "relabel": relabel}
+    try:
+        plan = replace(plan, choice=replace(base, **{k: v for k, v in told.items() if v is not None}))
+    except ValueError as error:
+        raise Refused(f"dibs: {error}") from None
+    folder = out or Path("runs") / _name(plan.name, quick, puzzles, sample, seed, relabel)
+    instances = chosen(plan.choice)
+    store = Store.open(folder, described(plan, instances), mixed=mix_versions, fresh=fresh)
+    try:
+        ended = _run(plan, instances, store, workers, cluster, gpus_per_worker)
+    finally:
+        store.close()
+    _show(store, plan, markdown)
+    return ended
+
+
+def _name(name: str, quick: bool, puzzles: str | None, *numbers: int | None) -> str:
+    """Of the folder: the experiment, and what was asked for on the command line."""
+    said = zip(("sample", "seed", "relabel"), numbers, strict=True)
+    parts = [name, *["quick"] * quick, *([Path(puzzles).stem] if puzzles else [])]
+    return "-".join([*parts, *(f"{what}{number}" for what, number in said if number is not None)])
+
+
+def _run(
+    plan: Experiment, instances: Instances, store: Store, workers: int | None, cluster: str | None, gpus: float
+) -> int:
+    """Perform what is missing; the exit code."""
+    from dibs.bench import pool
+    from dibs.bench.runner import Bench, keep
+
     total = len(plan.rows) * len(instances)
-    records: list[Record] = []
+    done = store.records(()).rows()
+    count = start = len(done)
 
     def meter(seconds: float) -> Meter | None:
-        if not kernel_ready():
+        if count == start and not kernel_ready():
             return Meter(COMPILING) if seconds > 1 else None
-        return pace(len(records), "searches", seconds, len(records) / total)
+        left = total - start
+        return pace(count - start, "searches", seconds, (count - start) / left if left else 1.0)
 
-    interrupted = False
+    def heard(records: int) -> None:
+        nonlocal count
+        count += records
+
     with Terminal(meter) as terminal:
+        if 0 < start < total:
+            terminal.say(f"{store.folder}: {start:,} of {total:,} records are here; going on")
+        elif start == total:
+            terminal.say(f"{store.folder}: complete; --fresh runs it again")
+            return 0
         try:
-            for record in run(plan, instances):
-                records.append(record)
+            ready = Bench(plan, instances)
+            tasks = ready.tasks(done)
+            if cluster is not None:
+                performed = pool.cluster(plan, instances, tasks, cluster, workers, gpus)
+            elif workers is not None and workers > 1:
+                performed = pool.processes(plan, instances, tasks, workers)
+            else:
+                performed = pool.here(ready, tasks)
+            try:
+                keep(store, performed, heard)
+            except OSError as error:
+                kept = len(store.records(()))
+                raise Refused(
+                    f"{store.folder}: cannot be written: {error.strerror or error}; "
+                    f"{kept:,} of {total:,} records are there, and the same command goes on with them"
+                ) from None
         except KeyboardInterrupt:
-            interrupted = True
-        terminal.close()
-        if interrupted:
-            # So that every row is about the same puzzles: those that all rows with any record have finished.
-            done = Counter(record.row for record in records)
-            whole = min(done.values(), default=0)
-            records = [record for record in records if record.instance < whole]
-            rows = f" and {len(done)} of {len(plan.rows)} rows" if len(done) < len(plan.rows) else ""
-            terminal.say(f"interrupted: the table is about the first {whole} of {len(instances)} puzzles{rows}")
-    summaries = summarise(records)
+            terminal.close()
+            kept = len(store.records(()))
+            terminal.say(f"interrupted: {kept:,} of {total:,} records are in {store.folder}; the same command goes on")
+            return 130
+    return 0
+
+
+def _show(store: Store, plan: Experiment, markdown: bool) -> None:
+    """The table of all rows, about the instances that every row has; nothing if there are none."""
+    from rich.console import Console
+
+    from dibs.bench.summary import COUNTS, summarise
+    from dibs.report import table
+
+    records = store.records(COUNTS)
+    everywhere = records.group_by("instance").len().filter(len=len(plan.rows))["instance"]
+    shared = records.filter(records["instance"].is_in(everywhere.implode()))
+    if not len(shared):
+        return
+    title = f"{plan.title}: {len(everywhere):,} of {plan.choice.puzzles}"
+    if plan.choice.relabel is not None:
+        title += f", relabelled by seed {plan.choice.relabel}"
+    if len(shared) < len(plan.rows) * store.manifest["instances"]["count"]:
+        title += f" (of {store.manifest['instances']['count']:,}: the run is not complete)"
+    summaries = summarise(shared)
     if markdown:
         print(table.markdown(title, summaries))
     else:
         console = Console() if sys.stdout.isatty() else Console(width=table.wide(summaries))
         console.print(table.terminal(title, summaries, console.width))
-    return 130 if interrupted else 0

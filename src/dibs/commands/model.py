@@ -181,7 +181,7 @@ def _check(sample: int | None, seed: int, threads: int) -> None:
 
 
 def _read(puzzles: str, sample: int | None) -> list[Sudoku]:
-    from dibs.bench.experiment import load
+    from dibs.bench.instances import load
     from dibs.problem import Sudoku
 
     found = load(puzzles, sample)

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.text import InputError
+from dibs.report.figures import COLUMN, SMALL, plain, ready
+from dibs.report.figures import STYLE as STYLE
 
 if TYPE_CHECKING:
     from dibs.model.calibration import Reliability
@@ -16,16 +18,9 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 SUFFIXES = (".svg", ".png", ".pdf")
-INCHES = 3.4, 4.2  # one column of a paper
+INCHES = COLUMN, 4.2
 COLOURS = "#0072b2", "#d55e00"  # told apart by everybody, and in grey
 MARKERS = "o", "s"
-STYLE: Any = {
-    "font.size": 8,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "svg.hashsalt": "dibs",  # the same figures, the same file
-}
 
 
 def check(path: Path) -> None:
@@ -34,10 +29,7 @@ def check(path: Path) -> None:
         raise InputError(f"a figure ends in {', '.join(SUFFIXES)}", str(path))
     if not path.absolute().parent.is_dir():
         raise InputError("cannot be written: no such folder", str(path))
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise InputError("figures need matplotlib: pip install 'dibs[bench]'") from None
+    ready()
 
 
 def draw(path: Path, title: str, curves: dict[str, Reliability]) -> None:
@@ -67,8 +59,8 @@ def _accuracy(axes: Any, curves: dict[str, Reliability]) -> None:
         label = f"{name}: ECE {curve.ece:.3f}"
         axes.errorbar(x, y, error, color=colour, marker=marker, markersize=3, linewidth=1, elinewidth=0.6, label=label)
     axes.set(xlim=(0, 1), ylim=(0, 1), ylabel="share that was right")
-    axes.legend(frameon=False, loc="upper left", fontsize=7)
-    _plain(axes)
+    axes.legend(frameon=False, loc="upper left", fontsize=SMALL)
+    plain(axes)
 
 
 def _interval(share: Floats, count: NDArray[np.int64]) -> Floats:
@@ -86,8 +78,4 @@ def _counts(axes: Any, curves: dict[str, Reliability]) -> None:
     axes.set_yscale("log")
     axes.set_ylim(bottom=0.7)
     axes.set(xlabel="probability of the likeliest value", ylabel="predictions")
-    _plain(axes)
-
-
-def _plain(axes: Any) -> None:
-    axes.spines[["top", "right"]].set_visible(False)
+    plain(axes)

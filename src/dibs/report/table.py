@@ -1,87 +1,106 @@
-"""Summaries as a table, for the terminal or as Markdown."""
+"""Summaries as a table: what each row of an experiment cost."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rich.table import Table
+from dibs.bench.summary import Interval, Spread, Summary
+from dibs.report import tabular
+from dibs.report.tabular import MISSING, Cell, Column, Line, Tabular, number
 
-from dibs.bench.summary import Spread, Summary
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
-CAPTION = "mean / median / p95"
+PARTS = ("mean", "median", "p95")
+CAPTION = " / ".join(PARTS)
 MODEL_CAPTION = f"{CAPTION}; the model's part of the time: mean"
+GUIDE_CAPTION = "p_s: how often the guide puts the solution's value first on the way to it"
+UNTIMED = "Time and calls are left out (-) where the guide was asked on the way to the solution only."
+LOWER = "LIMIT counts runs that ended at a limit; they stay in every figure, and what they cost is a lower bound."
+
+Published = Mapping[str, tuple[str, Mapping[str, tuple[float, float, float]]]]  # row: a name, and its figures
 
 
-def _number(value: float) -> str:
-    """Three significant digits, no exponent: 0.123, 4.56, 78.9, 12,345."""
-    if value == 0 or value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}" if value >= 0.001 else f"{value:.4f}"
+def figures(
+    title: str, summaries: Sequence[Summary], *, key: str = "rows", published: Published | None = None
+) -> Tabular:
+    """Mean, median and p95 of time, nodes and backtracks; `published` figures go below the row that they are about.
 
-
-def _modelled(summaries: Sequence[Summary]) -> bool:
-    return any(s.calls.most for s in summaries)
-
-
-def _caption(summaries: Sequence[Summary]) -> str:
-    return MODEL_CAPTION if _modelled(summaries) else CAPTION
-
-
-def _columns(summaries: Sequence[Summary]) -> list[str]:
-    model = ["calls", "model, ms"] if _modelled(summaries) else []
-    return ["solver", "time, ms", "nodes", "most", "backtracks", *model, "LIMIT"]
-
-
-def _rows(summaries: Sequence[Summary], between: str = " / ") -> list[list[str]]:
-    def cell(spread: Spread) -> str:
-        return between.join(_number(value) for value in (spread.mean, spread.median, spread.p95))
-
-    rows = []
+    The columns of a model and of its quality are there if a row has them.
+    """
+    modelled = any(s.calls.most for s in summaries)
+    judged = any(s.p_s is not None for s in summaries)
+    lines = []
     for s in summaries:
-        model = [cell(s.calls), _number(s.model_milliseconds)] if _modelled(summaries) else []
-        rows.append(
-            [
-                s.row,
-                cell(s.milliseconds),
-                cell(s.nodes),
-                _number(s.nodes.most),
-                cell(s.backtracks),
-                *model,
-                str(s.limits),
-            ]
-        )
-    return rows
+        lines.append(Line(_cells(s, modelled, judged)))
+        if published and s.row in published:
+            name, said = published[s.row]
+            cells = [tuple(number(value) for value in said[what]) for what in ("time", "nodes", "backtracks")]
+            more = [MISSING] * (2 * modelled + judged)
+            lines.append(Line((name, cells[0], cells[1], MISSING, cells[2], *more, MISSING), quiet=True))
+    captions = [MODEL_CAPTION if modelled else CAPTION] + [GUIDE_CAPTION] * judged
+    return Tabular(key, title, _columns(modelled, judged), tuple(lines), "; ".join(captions), notes(summaries))
+
+
+def notes(summaries: Sequence[Summary]) -> tuple[str, ...]:
+    """What must be known to read figures of these rows."""
+    untimed = not all(s.timed for s in summaries)
+    limited = any(s.limits for s in summaries)
+    return (*[UNTIMED] * untimed, *[LOWER] * limited)
+
+
+def _columns(modelled: bool, judged: bool) -> tuple[Column, ...]:
+    names = ["solver", "time, ms", "nodes", "most", "backtracks"]
+    names += ["calls", "model, ms"] * modelled + ["p_s"] * judged + ["LIMIT"]
+    spread = ("time, ms", "nodes", "backtracks", "calls")
+    return tuple(Column(name, PARTS if name in spread else ()) for name in names)
+
+
+def _cells(s: Summary, modelled: bool, judged: bool) -> tuple[Cell, ...]:
+    model = [_three(s.calls, s.timed), number(s.model_milliseconds if s.timed else None)] * modelled
+    share = [MISSING if s.p_s is None else f"{s.p_s:.4f}"] * judged
+    nodes = _three(s.nodes), number(s.nodes.most)
+    return s.row, _three(s.milliseconds, s.timed), *nodes, _three(s.backtracks), *model, *share, str(s.limits)
+
+
+def _three(spread: Spread, known: bool = True) -> Cell:
+    return tuple(number(value) for value in (spread.mean, spread.median, spread.p95)) if known else MISSING
+
+
+def intervals(title: str, summaries: Sequence[Summary], *, key: str = "intervals") -> Tabular:
+    """Means and p95 with what other puzzles of the same kind might have given."""
+    whats = ("time, ms", "nodes", "backtracks")
+    columns = [Column(f"{what}: {which}") for what in whats for which in ("mean", "p95")]
+    lines = []
+    for s in summaries:
+        cells: list[Cell] = [s.row]
+        for spread, known in ((s.milliseconds, s.timed), (s.nodes, True), (s.backtracks, True)):
+            cells.append(within(spread.mean, spread.mean_interval) if known else MISSING)
+            cells.append(within(spread.p95, spread.p95_interval) if known else MISSING)
+        lines.append(Line((*cells, str(s.limits))))
+    caption = "95 % intervals of the bootstrap over puzzles"
+    return Tabular(key, title, (Column("solver"), *columns, Column("LIMIT")), tuple(lines), caption, notes(summaries))
+
+
+def within(value: float, interval: Interval) -> str:
+    """`12.3 (11.9 to 12.8)`."""
+    return f"{number(value)} ({number(interval.low)} to {number(interval.high)})"
 
 
 def wide(summaries: Sequence[Summary]) -> int:
     """Characters that the table needs with one line to a row."""
-    columns = zip(_columns(summaries), *_rows(summaries), strict=True)
-    return 1 + sum(3 + max(map(len, column)) for column in columns)
+    return tabular.wide(figures("", summaries))
 
 
-def terminal(title: str, summaries: Sequence[Summary], width: int) -> Table:
+def terminal(title: str, summaries: Sequence[Summary], width: int) -> RenderableType:
     """Where the columns do not fit side by side, the three figures of a cell stand one below the other."""
-    narrow = width < wide(summaries)
-    table = Table(
-        title=title,
-        caption=_caption(summaries),
-        title_justify="left",
-        caption_justify="left",
-        show_lines=narrow,
-        expand=False,
-    )
-    for number, name in enumerate(_columns(summaries)):
-        table.add_column(name, justify="right" if number else "left", no_wrap=True)
-    for row in _rows(summaries, "\n" if narrow else " / "):
-        table.add_row(*row)
-    return table
+    return tabular.terminal(figures(title, summaries), width)
 
 
 def markdown(title: str, summaries: Sequence[Summary]) -> str:
-    columns = _columns(summaries)
-    lines = [f"**{title}** ({_caption(summaries)})", "", _line(columns), "|---|" + "---:|" * (len(columns) - 1)]
-    return "\n".join([*lines, *map(_line, _rows(summaries))])
+    return tabular.markdown(figures(title, summaries))
 
 
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cells) + " |"
+def latex(title: str, summaries: Sequence[Summary]) -> str:
+    return tabular.latex(figures(title, summaries))

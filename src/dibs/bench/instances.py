@@ -1,0 +1,99 @@
+"""The instances of an experiment: a list, a sample of it, relabelled, with more givens; all by seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from dibs.bench.experiment import Choice
+from dibs.lists import LISTS, path_of
+from dibs.problem import InputError, Instance, Sudoku, read_instances
+
+BUNDLED = {"sample17": "sample17.txt", "hard300": "hard300.txt", "doubted": "doubted.txt.xz"}
+
+
+@dataclass(frozen=True)
+class Instances:
+    """What is searched. `number` and `givens` say where each comes from."""
+
+    every: Sequence[Instance]
+    number: Sequence[int]  # its place in the list, from 0
+    givens: Sequence[int]  # its number of givens, where the experiment asks for that; otherwise 0
+    digest: str  # of the problems: runs with the same rows and the same digest have the same counts
+
+    def __len__(self) -> int:
+        return len(self.every)
+
+
+def chosen(choice: Choice) -> Instances:
+    """The instances that a choice stands for; the first bad one raises."""
+    every = load(choice.puzzles)
+    number = np.arange(len(every))
+    if choice.sample is not None and choice.sample < len(every):
+        rng = np.random.default_rng(choice.seed)
+        number = np.sort(rng.choice(len(every), choice.sample, replace=False))
+    some: Sequence[Instance] = [every[i] for i in number.tolist()]
+    if choice.relabel is not None:
+        some = relabelled(some, choice.relabel)
+    buckets = [0] * len(some)
+    if choice.givens is not None:
+        buckets = np.repeat(choice.givens, len(some)).tolist()
+        some = [one for givens in choice.givens for one in revealed(some, givens, choice.seed)]
+        number = np.tile(number, len(choice.givens))
+    digest = hashlib.sha256("\n".join(one.line() for one in some).encode()).hexdigest()
+    return Instances(some, number.tolist(), buckets, digest[:16])
+
+
+def load(puzzles: str, most: int | None = None) -> list[Instance]:
+    """The instances of a bundled or fetched list, or of a file; the first bad one raises."""
+    found: list[Instance] = []
+    for _, item in islice(read_instances(_source(puzzles)), most):
+        if isinstance(item, InputError):
+            raise item
+        found.append(item)
+    return found
+
+
+def _source(puzzles: str) -> str:
+    if puzzles in BUNDLED:
+        return str(files("dibs") / "data" / BUNDLED[puzzles])
+    return str(path_of(puzzles)) if puzzles in LISTS and not Path(puzzles).exists() else puzzles
+
+
+def relabelled(instances: Sequence[Instance], seed: int) -> list[Instance]:
+    """Each Sudoku under a random symmetry of its shape: lists are often in canonical form. Others stay as they are."""
+    from dibs.generate.canonical import shuffled
+
+    rng = np.random.default_rng(seed)
+    return [
+        Sudoku._of(one.shape, shuffled(one.values[None], rng, one.shape)[0]) if isinstance(one, Sudoku) else one
+        for one in instances
+    ]
+
+
+def revealed(instances: Sequence[Instance], givens: int, seed: int) -> list[Instance]:
+    """The same Sudokus with cells of their solutions revealed, until there are so many givens.
+
+    Which cells come first depends on the seed only: a puzzle with 20 givens has those that it has with 19.
+    """
+    from dibs.search.solve import solve_together
+
+    found: list[Instance] = []
+    for one, outcome in zip(instances, solve_together(instances, policy="plain"), strict=True):
+        if not isinstance(one, Sudoku) or outcome.solution is None:
+            raise InputError("givens can be added to Sudokus with a solution only")
+        rng = np.random.default_rng([seed, len(found)])
+        values = np.array(one.values)
+        blank = rng.permutation(np.flatnonzero(values == 0))
+        missing = givens - (len(values) - len(blank))
+        if not 0 <= missing <= len(blank):
+            raise InputError(f"a puzzle with {len(values) - len(blank)} givens cannot have {givens}")
+        values[blank[:missing]] = Sudoku.parse(outcome.solution, one.box).values[blank[:missing]]
+        found.append(Sudoku._of(one.shape, values))
+    return found

@@ -1,0 +1,202 @@
+"""Who performs the tasks of a run: this process, several on this machine, or a Ray cluster.
+
+All of them are generators of (task, its columns) in any order. A worker that dies is replaced, and what it was at is
+performed again; the counts do not depend on who performs a task.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, redirect_stdout
+from importlib import import_module
+from typing import Any
+
+from dibs.bench.experiment import Experiment
+from dibs.bench.instances import Instances
+from dibs.bench.runner import Bench, Columns, Performed, Task, described
+from dibs.problem import InputError
+
+AHEAD = 2  # tasks for each worker that are handed out at once
+DEATHS = 5  # workers that may die in a row before the run gives up
+KNOCK = 5.0  # seconds to wait at the address of a cluster: Ray itself would wait for minutes
+
+_bench: Bench | None = None  # of a worker process
+
+
+def here(bench: Bench, tasks: Sequence[Task]) -> Performed:
+    """In this process, one after the other."""
+    for task in tasks:
+        yield task, bench.perform(task)
+
+
+def processes(experiment: Experiment, instances: Instances, tasks: Sequence[Task], workers: int) -> Performed:
+    """In `workers` processes of this machine."""
+    left = list(tasks)
+    deaths = 0
+    while left:
+        before = len(left)
+        try:
+            for task, columns in _pooled(experiment, instances, left, workers):
+                left.remove(task)
+                yield task, columns
+        except BrokenProcessPool:
+            deaths = 1 if len(left) < before else deaths + 1
+            if deaths >= DEATHS:
+                raise InputError(f"{DEATHS} worker processes died one after the other: out of memory?") from None
+
+
+def _pooled(experiment: Experiment, instances: Instances, tasks: Sequence[Task], workers: int) -> Performed:
+    # Fresh processes: a copy of this one would inherit its threads' locks.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(experiment, instances))
+    try:
+        yield from _handed_out(pool, tasks, AHEAD * workers)
+    finally:
+        for process in list((getattr(pool, "_processes", None) or {}).values()):
+            process.kill()  # nobody waits for the end of a task that nobody wants
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _handed_out(pool: ProcessPoolExecutor, tasks: Sequence[Task], ahead: int) -> Performed:
+    waiting: dict[Future[Columns], Task] = {}
+    more: Iterator[Task] = iter(tasks)
+    while True:
+        while len(waiting) < ahead and (task := next(more, None)):
+            with _deaf():  # this may start a process
+                waiting[pool.submit(_perform, task)] = task
+        if not waiting:
+            return
+        for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+            yield waiting.pop(future), future.result()
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Ctrl-C comes afterwards. Processes that are started meanwhile never hear it: the first one ends the others."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin(experiment: Experiment, instances: Instances) -> None:
+    global _bench
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    _bench = Bench(experiment, instances)
+
+
+def _end_with_parent() -> None:
+    """A run that is killed cannot end its workers; they would wait for tasks for ever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _perform(task: Task) -> Columns:
+    assert _bench is not None
+    return _bench.perform(task)
+
+
+def cluster(
+    experiment: Experiment,
+    instances: Instances,
+    tasks: Sequence[Task],
+    address: str,
+    workers: int | None = None,
+    gpus_per_worker: float = 0.0,
+) -> Performed:
+    """On a Ray cluster; `address` "local" starts one here, with `workers` cores."""
+    try:
+        ray: Any = import_module("ray")
+    except ImportError:
+        raise InputError("a cluster needs Ray: pip install 'dibs[cluster]'") from None
+
+    _knock(address)
+    cores = {"num_cpus": workers} if address == "local" else {}
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster that is started here tells nobody
+    with redirect_stdout(sys.stderr):  # where Ray tells of workers that have died; the table goes to standard output
+        try:
+            ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level="error", **cores)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise InputError(f"no Ray cluster at {address}: {' '.join(str(error).split())}") from None
+        try:
+            there = ray.cluster_resources()
+            if gpus_per_worker > (gpus := there.get("GPU", 0)):
+                raise InputError(f"the cluster has {gpus:g} GPUs: a worker cannot have {gpus_per_worker:g}")
+            ahead = workers if workers and address != "local" else AHEAD * max(1, int(there.get("CPU", 1)))
+            yield from _remote(ray, experiment, instances, tasks, gpus_per_worker, ahead)
+        finally:
+            ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raise if nobody listens at HOST:PORT."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        return  # "local", "auto": Ray knows at once
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
+    except (OSError, OverflowError) as error:
+        raise InputError(f"no Ray cluster at {address}: {getattr(error, 'strerror', None) or error}") from None
+
+
+def _remote(
+    ray: Any, experiment: Experiment, instances: Instances, tasks: Sequence[Task], gpus: float, ahead: int
+) -> Performed:
+    # If a worker dies, Ray replaces it and begins its task again.
+    perform = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=DEATHS)(_perform_anywhere)
+    wanted = described(experiment, instances)
+    what = ray.put((experiment, instances, wanted))
+    key = f"{experiment.name} {instances.digest} {id(tasks)}"
+    waiting: dict[Any, Task] = {}
+    more = iter(tasks)
+    while True:
+        while len(waiting) < ahead and (task := next(more, None)):
+            waiting[perform.remote(key, what, task)] = task
+        if not waiting:
+            return
+        done, _ = ray.wait(list(waiting), num_returns=1)
+        for one in done:
+            yield waiting.pop(one), _fetched(ray, one)
+
+
+def _fetched(ray: Any, one: Any) -> Columns:
+    """What a task has brought; what the worker refused, or its deaths, in one line."""
+    try:
+        columns: Columns = ray.get(one)
+    except ray.exceptions.RayTaskError as error:
+        if isinstance(error.cause, InputError):
+            raise error.cause from None
+        raise
+    except ray.exceptions.RayError as error:
+        first = str(error).strip().partition("\n")[0]
+        raise InputError(f"the cluster gave a task up after {DEATHS + 1} attempts: {first}") from None
+    return columns
+
+
+_benches: dict[str, Bench] = {}  # of a Ray worker: guides are loaded once
+
+
+def _perform_anywhere(key: str, what: tuple[Experiment, Instances, Mapping[str, Any]], task: Task) -> Columns:
+    if key not in _benches:
+        experiment, instances, wanted = what
+        for name, here in described(experiment, instances).items():
+            if here != wanted[name]:
+                raise InputError(f"a worker of the cluster has other {name}: {here}, not {wanted[name]}")
+        _benches.clear()
+        _benches[key] = Bench(experiment, instances)
+    return _benches[key].perform(task)

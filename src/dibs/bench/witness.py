@@ -1,0 +1,167 @@
+"""A guide under observation: what it says at the states on the way to the solution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.guide import Asks, DiBS
+from dibs.guide.steps import denoise
+from dibs.problem import InputError, Instance
+from dibs.problem.structure import Structure
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+
+BATCHES = 64  # of the guide that are judged at once: memory is bounded
+
+
+@dataclass
+class Path:
+    """What a guide said on the way to the solution of one instance: an item for each ask there, see `COLUMNS`."""
+
+    p: list[float] = field(default_factory=list)
+    place: list[int] = field(default_factory=list)
+    sure: list[float] = field(default_factory=list)
+
+
+class Seen(NamedTuple):
+    """States on the way to the solution, and what the guide said of them: n rows."""
+
+    place: NDArray[np.int64]  # [n] of the instance
+    structure: Structure
+    open: Bools  # [n, L] as in `Asks`
+    candidates: Bools
+    selecting: bool
+    found: Floats  # [n, L] log-probabilities
+    scores: Floats  # [n, L]
+
+
+class Witness:
+    """Passes a guide's scores on; `paths` says what it said on the way to the solution of each of `instances`.
+
+    `path_only`: ask it on the way to the solution only, and say elsewhere that no order can help, which is so where
+    there is one solution. In the guide's time nothing is done but to put such states aside.
+    """
+
+    def __init__(self, guide: DiBS, instances: Sequence[Instance], *, path_only: bool = False) -> None:
+        self.guide = guide
+        self.passes = guide.passes
+        self.path_only = path_only
+        self._place = {id(instance): i for i, instance in enumerate(instances)}
+        self._truth = solutions(instances, unique=path_only)
+        self._seen: list[Seen] = []
+
+    def refusal(self, structure: Structure) -> str | None:
+        return self.guide.refusal(structure)
+
+    def rank(self, asks: Asks) -> Floats:
+        place = np.array([self._place[id(instance)] for instance in asks.instances])
+        truth = np.stack([self._truth[i] for i in place])
+        on = np.flatnonzero(truth.any(axis=1) & ~(asks.true & ~truth).any(axis=1))
+        asked = _subset(asks, on) if self.path_only else asks
+        if not len(asked):
+            return np.full(asks.open.shape, -np.inf, np.float32)
+        found = denoise(self.guide.denoiser, asked, self.passes)
+        scores = self.guide.scored(asked, found)
+        if not self.path_only:
+            said = (found, scores) if len(on) == len(asks) else (found[on], scores[on])
+            self._put_aside(_subset(asks, on), place[on], *said)
+            return scores
+        self._put_aside(asked, place[on], found, scores)
+        every = np.full(asks.open.shape, -np.inf, np.float32)
+        every[on] = scores
+        return every
+
+    def _put_aside(self, asks: Asks, place: NDArray[np.int64], found: Floats, scores: Floats) -> None:
+        if len(asks):
+            self._seen.append(Seen(place, asks.structure, asks.open, asks.candidates, asks.selecting, found, scores))
+
+    def paths(self) -> list[Path]:
+        """One for each instance; where the guide selects, it is judged at its surest cell."""
+        paths = [Path() for _ in self._truth]
+        for seen in _joined(self._seen):
+            truth = np.stack([self._truth[i] for i in seen.place])
+            for i, *said in zip(seen.place, *_judged(seen, truth), strict=True):
+                for values, value in zip((paths[i].p, paths[i].place, paths[i].sure), said, strict=True):
+                    values.append(value)
+        return paths
+
+
+def _joined(every: Sequence[Seen]) -> Iterator[Seen]:
+    """The same states in fewer parts: most batches have few of them."""
+    for (structure, selecting), like in groupby(every, lambda seen: (seen.structure, seen.selecting)):
+        parts = list(like)
+        for at in range(0, len(parts), BATCHES):
+            some = parts[at : at + BATCHES]
+            yield Seen(
+                place=np.concatenate([seen.place for seen in some]),
+                structure=structure,
+                open=np.concatenate([seen.open for seen in some]),
+                candidates=np.concatenate([seen.candidates for seen in some]),
+                selecting=selecting,
+                found=np.concatenate([seen.found for seen in some]),
+                scores=np.concatenate([seen.scores for seen in some]),
+            )
+
+
+def _judged(seen: Seen, truth: Bools) -> tuple[list[float], list[int], list[float]]:
+    """The items of `Path` for each state, with the solutions `truth` [n, L]."""
+    n = len(seen.place)
+    cells = (n, seen.structure.decisions, -1)  # literals go cell by cell
+    best = np.where(seen.open, seen.found, -np.inf).reshape(cells).max(axis=2)
+    unknown = seen.open.reshape(cells).any(axis=2)
+    sure = np.where(unknown, np.exp(best), 0).sum(axis=1) / np.maximum(unknown.sum(axis=1), 1)
+    candidates = seen.candidates
+    if seen.selecting:
+        surest = np.where(unknown, best, -np.inf).argmax(axis=1)
+        there = np.zeros(cells[:2], bool)
+        there[np.arange(n), surest] = True
+        candidates = (seen.open.reshape(cells) & there[:, :, None]).reshape(n, -1)
+    row, literal = candidates.nonzero()
+    right = np.zeros(n, np.int64)
+    hit = truth[row, literal]
+    right[row[hit]] = literal[hit]
+    score, own = seen.scores[row, literal], seen.scores[row, right[row]]
+    ahead = (score > own) | ((score == own) & (literal < right[row]))
+    place = np.bincount(row[ahead], minlength=n)
+    return np.exp(seen.found[np.arange(n), right]).tolist(), place.tolist(), sure.tolist()
+
+
+def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[NDArray[np.bool_]]:
+    """[L] the true literals of a solution of each instance; all False where there is none."""
+    from dibs.search.engine import Engine
+    from dibs.search.options import Options
+
+    found: list[NDArray[np.bool_]] = [np.zeros(0, bool)] * len(instances)
+    shapes: dict[Structure, list[int]] = {}
+    for i, instance in enumerate(instances):
+        shapes.setdefault(instance.structure, []).append(i)
+    for places in shapes.values():
+        engine = Engine([instances[i] for i in places], Options(tie="reach", count=2 if unique else 1), block=64)
+        engine.run()
+        if unique and (engine.counters[:, 3] != 1).any():
+            raise InputError("asked = 'path' needs instances with one solution each: elsewhere counts differ")
+        for i, true in zip(places, engine.true(), strict=True):
+            found[i] = true
+    return found
+
+
+def _subset(asks: Asks, rows: NDArray[np.int64]) -> Asks:
+    """Some of the states."""
+    if len(rows) == len(asks):
+        return asks
+    return replace(
+        asks,
+        instances=[asks.instances[i] for i in rows],
+        rows=asks.rows[rows],
+        open=asks.open[rows],
+        true=asks.true[rows],
+        candidates=asks.candidates[rows],
+        depth=asks.depth[rows],
+    )

@@ -1,0 +1,256 @@
+"""`dibs explain`: one search, decision by decision."""
+
+from __future__ import annotations
+
+import json as encoder
+import sys
+from dataclasses import asdict, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from dibs.commands import Refused, source
+from dibs.commands.fields import Flags, Given
+from dibs.commands.solve import COMPILING, LOADING
+from dibs.commands.terminal import Meter, Terminal
+from dibs.guide import card
+from dibs.guide.guidance import Guidance
+from dibs.problem import InputError, Instance, read_instances
+from dibs.problem.reading import Family
+from dibs.search.options import Options
+from dibs.search.outcome import Status
+from dibs.search.policy import POLICIES, PolicyName, Waiting, chosen_fields, waiting
+from dibs.search.solve import kernel_ready
+
+if TYPE_CHECKING:
+    from dibs.bench.ledger import Ledger
+    from dibs.report.explain import Explained
+
+MOST = 1_000_000  # nodes of a search, unless --nodes says otherwise: the events of all of them are kept
+WIDTH = 100  # of tables that do not go to a terminal
+ORDERS = ("ascending", "lcv", "mcv", "random", "oracle")
+
+
+def explain(
+    puzzle: Annotated[str | None, Parameter(help="a file, - for standard input, or the puzzle itself")] = None,
+    /,
+    *,
+    compare: Annotated[str | None, Parameter(help="a second search: an order, a policy or a guide")] = None,
+    svg: Annotated[Path | None, Parameter(help="draw the search trees to this file")] = None,
+    json: Annotated[bool, Parameter(help="one JSON object")] = False,
+    limit: Annotated[int, Parameter(help="nodes after which the measurement of a sibling is given up")] = 100_000,
+    line: Annotated[int | None, Parameter(help="of a file: the puzzle that begins there; default: the first")] = None,
+    policy: Annotated[PolicyName | None, Parameter(help="what the flags below are by default: paper")] = None,
+    given: Flags = Given(),  # noqa: B008 (frozen)
+    family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
+    box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
+) -> int:
+    """Show where the nodes of one search went.
+
+    For every decision on the way to the solution: the candidates in the order
+    tried, the guide's probabilities, which was tried first, the nodes lost in
+    failing branches before the right one, and the nodes saved: failing
+    branches that were not entered, each measured by a search of its own.
+    Decisions and lost nodes add up to the nodes of the search exactly.
+
+    --policy is paper unless you name another (dibs solve --help lists them);
+    every flag that you give goes before it: --guide relational-large is the
+    paper's search with that guide, --level hidden its search with hidden
+    singles. A formula is searched without a guide unless you name one. A
+    search ends with LIMIT at 1,000,000 nodes unless --nodes says otherwise.
+
+    --compare puts a second search beside it:
+      ascending, lcv, mcv, random, oracle  the same with this order, no guide
+      plain, paper, guided, auto           this policy just as it is
+      a guide's name or folder             the same with that guide
+
+    --svg draws both search trees (solution path bold, deep failing branches
+    red) and the nodes by depth.
+
+    For example:
+      dibs explain puzzles.txt
+      dibs explain puzzles.txt --line 12 --guide transformer --compare ascending
+      dibs explain puzzles.txt --policy plain --compare guided --svg trees.svg
+      dibs explain formula.cnf --level naked --json
+    """
+    _check(limit, svg)
+    flags = given.as_dict()
+    if flags.get("count", 1) != 1:
+        raise Refused("dibs: explain shows the search for one solution: leave --count out")
+    text = source.find(puzzle)
+    try:
+        options, guidance = _chosen(policy, flags)
+        second = None if compare is None else _compared(compare, options, guidance)
+        number, instance = _only(text, line, family, box)
+    except ValueError as error:
+        raise error if isinstance(error, InputError) else Refused(f"dibs: {error}") from None
+    told = policy is not None or "guide" in flags
+    plans = [(policy or "paper", options, guidance), *([second] if second else [])]
+    work = _Work(instance, InputError("", text.label, number), limit)
+    found = work.every(plans, told)
+    from dibs.report.explain import as_dict, panels, tables
+
+    if svg:
+        from dibs.report.tree import svg as drawn
+
+        _write(svg, drawn(panels(found)))
+    if json:
+        print(encoder.dumps(as_dict(instance, number, found)))
+    else:
+        _print(tables(instance, found))
+    return 0
+
+
+def _check(limit: int, svg: Path | None) -> None:
+    if limit < 1:
+        raise Refused(f"dibs: limit = {limit}: it must be a whole number, 1 or more")
+    if svg and svg.suffix.lower() != ".svg":
+        raise Refused(f"{svg}: the figure is an SVG: name it so, {svg.stem or 'trees'}.svg")
+    if svg and not svg.absolute().parent.is_dir():
+        raise Refused(f"{svg}: cannot be written: no such folder")
+
+
+def _chosen(policy: PolicyName | None, flags: dict[str, Any]) -> tuple[Options, Guidance]:
+    """The records of the first search; order `oracle` is in the place of the paper's guide."""
+    flags = {"nodes": MOST} | flags
+    if policy is None and flags.get("order") == "oracle" and "guide" not in flags:
+        options, _ = chosen_fields("paper", {k: v for k, v in flags.items() if k != "order"})
+        return replace(options, order="oracle", trigger=flags.get("trigger", "always")), Guidance()
+    return chosen_fields(policy or "paper", flags)
+
+
+def _compared(name: str, options: Options, guidance: Guidance) -> tuple[str, Options, Guidance]:
+    """The second search: all else equal, unless it is a policy."""
+    from dibs.search.race import alone
+
+    if name in ORDERS:
+        trigger = "always" if name == "oracle" else options.trigger
+        return name, replace(alone(options), asks=None, order=name, trigger=trigger), Guidance()  # type: ignore[arg-type]
+    if name in POLICIES:
+        other = POLICIES[name]
+        limits = replace(other.options, nodes=options.nodes, seconds=options.seconds, seed=options.seed)
+        return name, limits, other.guidance
+    if name in card.shipped() or Path(name).exists():
+        card.find(name)
+        order = "ascending" if options.order == "oracle" else options.order
+        return Path(name).name, replace(options, order=order), replace(guidance, guide=name)
+    known = [*ORDERS, *POLICIES, *card.shipped()]
+    near = get_close_matches(name, known, 1, 0)[0]
+    raise Refused(
+        f"dibs: compare = {name!r}: did you mean {near!r}? It is one of {', '.join(known)}, or a guide's folder"
+    )
+
+
+def _only(text: source.Input, line: int | None, family: Family, box: str | None) -> tuple[int, Instance]:
+    """The puzzle that is meant, and the line where it begins."""
+    for number, item in read_instances(text.source, family, source.parse_box(box), name=text.name):
+        if line is None or number == line:
+            if isinstance(item, InputError):
+                raise item
+            return number, item
+    raise Refused(f"{text.label}: no puzzle begins at line {line}")
+
+
+class _Work:
+    """The searches of one call, and the line of progress meanwhile."""
+
+    def __init__(self, instance: Instance, place: InputError, limit: int) -> None:
+        self.instance = instance
+        self.place = place
+        self.limit = limit
+        self.measured = (0, 0)
+
+    def every(self, plans: list[tuple[str, Options, Guidance]], told: bool) -> list[Explained]:
+        with Terminal(self.meter):
+            return [self.one(*plan, told=told or i > 0) for i, plan in enumerate(plans)]
+
+    def one(self, name: str, options: Options, guidance: Guidance, told: bool) -> Explained:
+        from dibs.report.explain import Explained
+        from dibs.search.race import alone
+
+        guide = waiting(guidance) if guidance.guide else None
+        story = ""
+        if guide and options.after is None:
+            if not (reason := guide.refusal(self.instance.structure)):
+                guide.load()
+            elif told:
+                raise InputError(reason, self.place.file, self.place.line)
+            else:
+                story = f"without a guide: {reason}"
+                options, guidance, guide = alone(options), Guidance(), None
+        if guide and options.after is not None:
+            return self.raced(name, options, guidance, guide)
+        return Explained(name, options, guidance, self.ledger(options, guide), story=story)
+
+    def raced(self, name: str, options: Options, guidance: Guidance, guide: Waiting) -> Explained:
+        """Policy auto: a plain search, and a guided one beside it if that takes long. The one that answered."""
+        from dibs.bench.ledger import Ledger
+        from dibs.report.explain import Explained, counted
+        from dibs.search.race import alone
+        from dibs.search.solve import solve
+
+        outcome = solve(self.instance, guide=guide, **asdict(options))
+        most = replace(options, nodes=outcome.nodes)
+        plain = alone(most)
+        if not outcome.asks:
+            ledger = self.ledger(plain, None)
+            return Explained(
+                name, plain, Guidance(), ledger, story=f"{name}: plain search did it, the guide was not asked"
+            )
+        ledger = self.ledger(replace(most, after=None), guide)
+        beside = outcome.nodes - ledger.nodes
+        if ledger.status is not Status.LIMIT and beside in _budgets(options.after or 0, beside):
+            story = (
+                f"{name}: plain search had no answer after {counted(beside, 'node')}; a guided one beside it found this"
+            )
+            return Explained(name, replace(options, after=None), guidance, ledger, beside, story)
+        ledger = self.ledger(plain, None)
+        beside = outcome.nodes - ledger.nodes
+        story = f"{name}: plain search found this; a guided one beside it had {counted(beside, 'node')} by then"
+        if ledger.status is not outcome.status:  # a limit of seconds: no two runs are alike
+            ledger, beside, story = Ledger(outcome, (), 1, 0, outcome.nodes), 0, ""
+        return Explained(name, plain, Guidance(), ledger, beside, story)
+
+    def ledger(self, options: Options, guide: Waiting | None) -> Ledger:
+        from dibs.bench.ledger import ledgers
+
+        def report(done: int, total: int) -> None:
+            self.measured = done, total
+
+        return ledgers([self.instance], options, guide, limit=self.limit, trees=True, report=report)[0]
+
+    def meter(self, seconds: float) -> Meter | None:
+        done, total = self.measured
+        if seconds < 2:
+            return None
+        if not kernel_ready():
+            return Meter(COMPILING)
+        return Meter(f"{done:,} of {total:,} siblings", done / total) if total else Meter(LOADING)
+
+
+def _budgets(first: int, most: int) -> set[int]:
+    """Where the plain search of a race may stand when the guided one has its turn, up to `most` nodes."""
+    from dibs.search.race import GROWTH
+
+    found = {first}
+    while first < most:
+        first = max(GROWTH * first, 1)
+        found.add(first)
+    return found
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Refused(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+def _print(parts: Any) -> None:
+    from rich.console import Console
+
+    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    for part in parts:
+        console.print(part, markup=False, highlight=False)

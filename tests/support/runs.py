@@ -1,0 +1,98 @@
+"""Small experiments, and the records of their runs without what depends on the clock and the machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dibs.bench.experiment import Choice, Experiment, Row
+from dibs.bench.instances import Instances, chosen
+from dibs.bench.records import COLUMNS, Store
+from dibs.bench.runner import Bench, described
+
+CLOCK = ("search_seconds", "model_seconds", "machine")
+SAME = tuple(name for name in COLUMNS if name not in CLOCK)
+
+# `dibs` that writes after every task, and whose tasks are small: there is much to kill.
+SHORT = """
+import sys
+import dibs.bench.runner as runner
+from dibs.cli import main
+runner.FLUSH, runner.BLOCK = {flush}, {block}
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+
+
+def plan(rows: Sequence[Row], puzzles: str | Path = "hard300", **changes: Any) -> Experiment:
+    """An experiment on a few puzzles; `changes` to its choice."""
+    return Experiment("test", "Test", Choice(puzzles=str(puzzles), **changes), tuple(rows))
+
+
+def ready(experiment: Experiment) -> tuple[Bench, Instances]:
+    instances = chosen(experiment.choice)
+    return Bench(experiment, instances), instances
+
+
+def opened(folder: Path, experiment: Experiment, instances: Instances, **how: bool) -> Store:
+    return Store.open(folder, described(experiment, instances), **how)
+
+
+def same(folder: Path) -> list[dict[str, Any]]:
+    """All that two runs of an experiment have in common, record by record; probabilities to six digits."""
+    lists = pl.selectors.by_dtype(pl.List(pl.Float32))
+    return Store.read(folder).records(SAME).with_columns(lists.list.eval(pl.element().round(6))).to_dicts()
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Files of a folder that are no part of a finished run."""
+    return sorted(path.name for path in folder.iterdir() if path.suffix == ".part")
+
+
+@contextmanager
+def short(*argv: object, flush: float = 0.0, block: int = 2, **environment: str) -> Iterator[subprocess.Popen[str]]:
+    """`dibs` in a process of its own, and a group of its own as a terminal would give it, which ends with the test."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", SHORT.format(flush=flush, block=block), *map(str, argv)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | environment,
+    )
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def children(pid: int) -> dict[int, str]:
+    """The command lines of the processes that a process has started, and those have started; Linux only."""
+    parents: dict[int, int] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+        except (OSError, ValueError):
+            continue
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return {child: line for child in found - {pid} if (line := command(child))}
+
+
+def command(pid: int) -> str:
+    """The command line of a process; empty once it has ended."""
+    try:
+        return (Path("/proc") / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:
+        return ""
