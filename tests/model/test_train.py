@@ -222,8 +222,8 @@ def test_validation_knows_right_from_wrong(four: dict[str, Puzzles]) -> None:
     count = min(held.held, 100)
     states = collect(FOUR, held.puzzles[:count], held.solutions[:count], "eliminate")
     module = torch.nn.Identity()
-    right = Validation(Knows(1.0), four, "eliminate")(module)  # type: ignore[arg-type]
-    wrong = Validation(Knows(-1.0), four, "eliminate")(module)  # type: ignore[arg-type]
+    right = Validation(Knows(1.0), four, "eliminate")(module)
+    wrong = Validation(Knows(-1.0), four, "eliminate")(module)
     assert set(right.values()) == {1.0}
     assert set(wrong.values()) == {0.0}
 

@@ -59,6 +59,10 @@ def test_oddities_of_dimacs() -> None:
     assert CNF.parse(text) == CNF(3, [[1, -2, 3], [-1], [2, 3], []])
     assert CNF.parse("p cnf 0 0") == CNF(0, [])
     assert CNF.parse("p cnf 2 1\r\n1 2 0\r\n") == CNF(2, [[1, 2]])
+    assert CNF.parse("p cnf 2 2\n1\t2 0 c a comment behind a clause 7 0\n-1 c and in one\n0 %\n0\n") == CNF(
+        2, [[1, 2], [-1]]
+    )
+    assert CNF.parse("cnf is a comment\np cnf 1 1\n+1 -0\n%\n") == CNF(1, [[1]])
 
 
 @pytest.mark.parametrize(
@@ -76,7 +80,17 @@ def test_oddities_of_dimacs() -> None:
         ("p cnf 2 1\n1 2 z 0", 2, 5, "'z' is not a whole number"),
         ("p cnf 20 1\n1_0 0", 2, 1, "'1_0' is not a whole number"),
         ("p cnf 2 1\n1 2.0 0", 2, 3, "'2.0' is not a whole number"),
-        ("p cnf 2 2\n1 0\n1\n2", 3, None, "the last clause has no 0 at its end"),
+        ("p cnf 2 2\n1 0\n1\n2", 3, 1, "the last clause has no 0 at its end"),
+        ("p cnf 2 2\n1 0  1\n2", 2, 6, "the last clause has no 0 at its end"),
+        ("p cnf 2 2\n1 0\n2\n%\n0\n", 3, 1, "the last clause has no 0 at its end"),
+        ("p cnf 2 1\n1 0\n2 0\n", 1, 1, "header says 1 clauses, file has 2"),
+        ("p cnf 2 1\n1 0\n0\n", 1, 1, "header says 1 clauses, file has 2"),
+        ("p cnf 0 1\n-1 0\n", 2, 1, "literal -1 is out of range: the header says 0 variables"),
+        ("p cnf 2 1\n\t1 % 0", 2, 2, "the last clause has no 0 at its end"),
+        ("c x\n  1 0", 2, 3, "a clause before the header 'p cnf VARIABLES CLAUSES'"),
+        ("%\n0\n", 1, 1, "no header 'p cnf VARIABLES CLAUSES'"),
+        ("p cnf 2 1\n1 --2 0", 2, 3, "'--2' is not a whole number"),
+        ("p cnf 99999999999 0\n", 1, 7, "99999999999 is more than 2147483647, the most that solvers count to"),
     ],
 )
 def test_error(text: str, line: int, column: int | None, message: str) -> None:
@@ -97,6 +111,8 @@ def test_files(tmp_path: Path) -> None:
     formula = CNF(3, [[1, -2], [3]])
     path = tmp_path / "a.cnf"
     formula.write(path)
+    (tmp_path / "bom.cnf").write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b"\n", b"\r\n"))
+    assert CNF.read(tmp_path / "bom.cnf") == formula
     packed = {"b.gz": gzip.compress(path.read_bytes()), "c.xz": lzma.compress(path.read_bytes())}
     for name, content in packed.items():
         (tmp_path / name).write_bytes(content)

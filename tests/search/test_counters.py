@@ -231,8 +231,8 @@ def test_a_guide_that_gives_up_is_not_asked_again_below(trigger: str) -> None:
 
         def rank(self, asks: Asks) -> NDArray[Any]:
             right = oracle.rank(asks) > 0
-            on = ~(asks.true & ~right).any(axis=1, keepdims=True)
-            for true in asks.true[~on[:, 0]]:
+            on = ~np.any(asks.true & ~right, axis=1, keepdims=True)
+            for true in asks.true[~on.ravel()]:
                 assert not any((true >= above).all() for above in self.lost), "asked below a state that it gave up"
                 if self.elsewhere == -np.inf:
                     self.lost.append(true)

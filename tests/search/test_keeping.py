@@ -291,7 +291,8 @@ def test_keeping_only_what_is_certain(problems: list[Instance], select: str) -> 
 @pytest.mark.parametrize("select", SELECTS)
 def test_one_ask_can_order_the_whole_search(problems: list[Instance], select: str) -> None:
     def wild(asks: Asks) -> NDArray[Any]:
-        return np.clip(BAD["wild"](asks), -1e30, 1e30)  # who gives up at the root orders nothing
+        scores: NDArray[Any] = np.clip(BAD["wild"](asks), -1e30, 1e30)  # who gives up at the root orders nothing
+        return scores
 
     long = 0
     for problem, scores in product(problems, (widely, wild, BAD["reversed"])):

@@ -14,32 +14,38 @@ SAT_WORDS = {Status.SAT: "SATISFIABLE", Status.UNSAT: "UNSATISFIABLE", Status.LI
 SAT_CODES = {Status.SAT: 10, Status.UNSAT: 20, Status.LIMIT: 0}
 
 
-def counters(outcome: Outcome, wanted: int) -> str:
-    """`SAT  31 nodes, 49 backtracks, depth 9, 0.4 ms`; with a guide also its asks, its model's calls and its time."""
-    parts = [plural(outcome.nodes, "node"), plural(outcome.backtracks, "backtrack")]
+def counters(outcome: Outcome, wanted: int, engine: str | None = None) -> str:
+    """`SAT  31 nodes, 49 backtracks, depth 9, 0.4 ms`; with a guide also its asks, its model's calls and its time.
+
+    Of an engine that is not dibs' own: `SAT  cadical195: 31 decisions, 49 conflicts, 0.4 ms`.
+    """
+    names = ("node", "backtrack") if engine is None else ("decision", "conflict")
+    parts = [plural(outcome.nodes, names[0]), plural(outcome.backtracks, names[1])]
     if outcome.asks:
         parts.append(plural(outcome.asks, "ask"))
     if outcome.calls:
         parts.append(plural(outcome.calls, "call"))
-    parts += [f"depth {outcome.depth}", duration(outcome.seconds)]
+    if engine is None:
+        parts.append(f"depth {outcome.depth}")
+    parts.append(duration(outcome.seconds))
     if outcome.asks:
         parts.append(f"guide {duration(outcome.guide_seconds)}")
     if wanted > 1:
         cut = outcome.solutions >= wanted or outcome.status is Status.LIMIT
         parts.insert(0, ("at least " if cut else "") + plural(outcome.solutions, "solution"))
-    return f"{outcome.status}  {', '.join(parts)}"
+    return f"{outcome.status}  {f'{engine}: ' if engine else ''}{', '.join(parts)}"
 
 
-def one(instance: Instance, outcome: Outcome, wanted: int) -> str:
+def one(instance: Instance, outcome: Outcome, wanted: int, engine: str | None = None) -> str:
     """The answer to a single puzzle: the grid, and what it cost."""
     if isinstance(instance, CNF):
-        return _competition(instance, outcome, wanted)
+        return _competition(instance, outcome, wanted, engine)
     grid = "" if outcome.solution is None else instance.format(outcome.solution) + "\n"
-    return f"{grid}{counters(outcome, wanted)}\n"
+    return f"{grid}{counters(outcome, wanted, engine)}\n"
 
 
-def _competition(formula: CNF, outcome: Outcome, wanted: int) -> str:
-    lines = [f"c {counters(outcome, wanted)}", f"s {SAT_WORDS[_sat_status(outcome)]}"]
+def _competition(formula: CNF, outcome: Outcome, wanted: int, engine: str | None) -> str:
+    lines = [f"c {counters(outcome, wanted, engine)}", f"s {SAT_WORDS[_sat_status(outcome)]}"]
     if outcome.solution is not None:
         lines.append(formula.format(outcome.solution))
     return "\n".join(lines) + "\n"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from itertools import chain, islice
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from dibs.commands import Refused, answer, source
+from dibs.commands.engine import Engine, check_own
 from dibs.commands.fields import Flags, Given
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.tally import Tally
 from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.engines.options import Advice, EngineName, EngineOptions
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family, Item
 from dibs.search.options import Options
@@ -24,6 +26,8 @@ COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
 LOADING = "loading the guide"
 
+_HELP = {field.name: field.metadata["help"] for field in fields(EngineOptions)}
+
 
 def solve(
     puzzle: Annotated[str | None, Parameter(help="a file, - for standard input, or the puzzle itself")] = None,
@@ -31,6 +35,11 @@ def solve(
     *,
     policy: Annotated[PolicyName | None, Parameter(help="what the flags below are by default; see above")] = None,
     given: Flags = Given(),  # noqa: B008 (frozen)
+    engine: Annotated[EngineName, Parameter(help="what searches: dibs itself, a SAT solver, or CP-SAT")] = "own",
+    advice: Annotated[Advice | None, Parameter(help=_HELP["advice"])] = None,
+    sure: Annotated[float | None, Parameter(help=_HELP["sure"])] = None,
+    depth: Annotated[int | None, Parameter(help=_HELP["depth"])] = None,
+    proof: Annotated[str | None, Parameter(help="write a DRAT proof of UNSAT to this file")] = None,
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
@@ -63,6 +72,11 @@ def solve(
     --level naked is plain search with naked singles, --guide relational asks
     that guide at the nodes that --trigger names. calls are forward passes.
 
+    --engine hands the problem to another solver; --advice says what it takes
+    from --guide, and --seconds, --asks and --keep are as ever. Its decisions
+    are counted as nodes, its conflicts as backtracks. --proof FILE (glucose4,
+    cadical195) writes a DRAT proof; a puzzle's formula goes to FILE.cnf.
+
     For example:
       dibs solve 4.....1..3.....2
       dibs solve puzzles.txt.gz --tie degree --nodes 100000 --json
@@ -70,23 +84,36 @@ def solve(
       cat formula.cnf | dibs solve -
       dibs solve puzzles.txt --policy paper --json
       dibs solve puzzles.txt --policy guided --select mrv-confident --keep 0.8
+      dibs solve formula.cnf --engine cadical195 --proof formula.drat
+      dibs solve puzzles.txt --engine cadical195 --guide relational
     """
     if workers is not None and workers < 1:
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
     text = source.find(puzzle)
+    wishes = {key: value for key, value in (("advice", advice), ("sure", sure), ("depth", depth)) if value is not None}
+    other: Engine | None = None
     try:
-        options, guidance = chosen_fields(policy, given.as_dict())
+        if engine == "own":
+            check_own(wishes, proof)
+            options, guidance = chosen_fields(policy, given.as_dict())
+            guide = waiting(guidance) if guidance.guide else None
+        else:
+            own = {"policy": policy, "workers": workers}
+            own = {key: value for key, value in own.items() if value is not None}
+            other = Engine(engine, {**own, **given.as_dict(), **wishes}, proof)
+            options, guide = Options(), other.guide
         items = read_instances(text.source, family, source.parse_box(box), name=text.name)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
-    guide = waiting(guidance) if guidance.guide else None
     if guide and options.after is None:
         with Terminal(lambda seconds: Meter(LOADING) if seconds > 1 else None):
             guide.load()
     with Interrupt() as interrupt:
         items = interrupt.reading(items)
         first = list(islice(items, 2))
-        run = _Run(interrupt, options, guide, json, workers, text)
+        if proof is not None and len(first) > 1:
+            raise Refused("dibs: a proof is about one puzzle or formula, and there are several")
+        run = _Run(interrupt, options, guide, json, workers, text, other)
         return run.one(*first[0]) if len(first) == 1 else run.many(chain(first, items))
 
 
@@ -101,6 +128,7 @@ class _Run:
         json: bool,
         workers: int | None,
         given: source.Input,
+        engine: Engine | None = None,
     ) -> None:
         self.interrupt = interrupt
         self.options = options
@@ -108,11 +136,14 @@ class _Run:
         self.json = json
         self.workers = workers
         self.given = given
+        self.engine = engine
         self.tally = Tally()
         self.lines: int | None = None  # of the file; counted when somebody waits
 
     def solved(self, problems: Iterator[tuple[int, Instance]]) -> Iterator[list[answer.Answer]]:
         """Batches of answers. The search runs in threads, so that Ctrl-C is heard even while the kernel compiles."""
+        if self.engine is not None:
+            return self.engine.solved(problems, self.interrupt.stop.is_set)
         settings = asdict(self.options)
         if self.guide is None:
             settings["policy"] = "plain"
@@ -137,8 +168,11 @@ class _Run:
                 raise KeyboardInterrupt
             [(_, _, outcome)] = answers
             wanted = self.options.count
-            write = answer.as_json(line, outcome, wanted) if self.json else answer.one(item, outcome, wanted)
+            name = self.engine.name if self.engine else None
+            write = answer.as_json(line, outcome, wanted) if self.json else answer.one(item, outcome, wanted, name)
             terminal.rows(write)
+            if self.engine and (about := self.engine.about_proof(item, outcome)):
+                terminal.say(about)
             return answer.exit_code(item, outcome)
 
     def many(self, items: Iterator[Item]) -> int:
@@ -177,7 +211,7 @@ class _Run:
                 yield line, item
 
     def waiting(self, seconds: float) -> Meter | None:
-        if seconds > 1 and not kernel_ready():
+        if seconds > 1 and self.engine is None and not kernel_ready():
             return Meter(COMPILING)
         return Meter(f"searching, {seconds:.0f} s") if seconds > 2 else None
 

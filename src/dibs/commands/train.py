@@ -18,7 +18,7 @@ from dibs.problem import InputError
 
 if TYPE_CHECKING:
     from dibs.model.config import Config
-    from dibs.model.puzzles import Puzzles
+    from dibs.model.tasks import Sources
     from dibs.model.train import Progress
 
 
@@ -81,11 +81,13 @@ def train(
     return 0
 
 
-def _made(plan: Config, cache: Path, screen: _Screen) -> dict[str, Puzzles]:
-    from dibs.model.puzzles import load
+def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:
+    from dibs.model import formulas, puzzles
 
     try:
-        return load(plan.data, cache, screen.making)
+        if plan.data.formulas:
+            return formulas.load(plan.data, screen.making)
+        return puzzles.load(plan.data, cache, screen.making)
     except InputError:
         raise
     except ValueError as error:  # a generator cannot do what [data] asks for
@@ -142,7 +144,7 @@ class _Screen:
             return Meter(f"{text}, {clock}", self.now.step / self.now.steps)
         if self.making_ and seconds > 2:
             source, made, wanted = self.making_
-            return Meter(f"making puzzles: {source}, {made:,} of {wanted:,}", made / wanted)
+            return Meter(f"making data: {source}, {made:,} of {wanted:,}", made / wanted)
         return None
 
 

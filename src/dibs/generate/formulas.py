@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import comb
 
 import numpy as np
 
@@ -18,9 +19,18 @@ def threshold_clauses(variables: int) -> int:
 
 
 def sat(
-    count: int, *, variables: int, clauses: int | None = None, k: int = 3, satisfiable: bool = False, seed: int = 0
+    count: int,
+    *,
+    variables: int,
+    clauses: int | None = None,
+    k: int = 3,
+    satisfiable: bool = False,
+    distinct: bool = False,
+    seed: int = 0,
 ) -> Iterator[CNF]:
-    """`count` random formulas: each clause has `k` distinct variables with random signs; clauses may repeat.
+    """`count` random formulas: each clause has `k` distinct variables with random signs.
+
+    `distinct`: no clause twice, as in the paper's sets, where with few variables every second one would be.
 
     `clauses`: by default, for k = 3, the number at which about half of the formulas are satisfiable.
     `satisfiable`: keep satisfiable formulas only, as found by search. Formula i depends on the seed, i and the options.
@@ -34,14 +44,18 @@ def sat(
         clauses = threshold_clauses(variables)
     if clauses < 0:
         raise ValueError(f"clauses = {clauses}: it must be 0 or more")
-    return _formulas(count, variables, clauses, k, satisfiable, seed)
+    if distinct and clauses > comb(variables, k) * 2**k:
+        raise ValueError(f"{clauses} clauses: on {variables} variables there are {comb(variables, k) * 2**k}, k = {k}")
+    return _formulas(count, variables, clauses, k, satisfiable, distinct, seed)
 
 
-def _formulas(count: int, variables: int, clauses: int, k: int, satisfiable: bool, seed: int) -> Iterator[CNF]:
+def _formulas(
+    count: int, variables: int, clauses: int, k: int, satisfiable: bool, distinct: bool, seed: int
+) -> Iterator[CNF]:
     for i in range(count):
         rng = np.random.default_rng(np.random.SeedSequence((seed, i)))
         for _ in range(ATTEMPTS):
-            formula = _draw(variables, clauses, k, rng)
+            formula = _distinct(variables, clauses, k, rng) if distinct else _draw(variables, clauses, k, rng)
             if not satisfiable or _has_solution(formula):
                 yield formula
                 break
@@ -65,10 +79,19 @@ def _draw(variables: int, clauses: int, k: int, rng: np.random.Generator) -> CNF
     return CNF(variables, ((chosen + 1) * rng.choice([-1, 1], (clauses, k))).tolist())
 
 
+def _distinct(variables: int, clauses: int, k: int, rng: np.random.Generator) -> CNF:
+    """As `_draw`, but clauses that are there already are drawn again."""
+    found: dict[tuple[int, ...], tuple[int, ...]] = {}
+    while len(found) < clauses:
+        for clause in _draw(variables, clauses - len(found), k, rng).clauses:
+            found.setdefault(tuple(sorted(clause)), clause)
+    return CNF(variables, found.values())
+
+
 def _has_solution(formula: CNF) -> bool:
     from dibs.search.engine import Engine
     from dibs.search.options import Options
 
-    engine = Engine([formula], Options(tie="degree"))
+    engine = Engine([formula], Options(level="naked", tie="reach", order="jw"))
     engine.run()
     return bool(engine.counters[0, 3])

@@ -50,7 +50,8 @@ class Denoiser:
         self.backend = backend
         self.folder = folder
         self.card = card
-        self.settles = card.kind == "relational" and not bare
+        # In a formula the search's own unit propagation has followed them.
+        self.settles = card.kind == "relational" and card.family != "cnf" and not bare
         self._run(*backend.example())  # what is compiled or allocated at the first call must not count as a query
         self.calls = 0
         self.states = 0

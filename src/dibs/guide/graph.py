@@ -1,9 +1,13 @@
-"""Open literals of many states and the groups they share, as one sparse graph: what a relational denoiser looks at."""
+"""Open literals of many states and the groups they share, as one sparse graph: what a relational denoiser looks at.
+
+A group that has a true literal has nothing more to say: it is left out. In a grid such a group has no open literals
+anyway; in a formula it is a clause that is satisfied.
+"""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import njit
@@ -11,10 +15,21 @@ from numpy.typing import NDArray
 
 from dibs.problem.structure import Structure
 
-KINDS = ("cell", "line", "box")  # of groups; rows and columns are one kind, so that a transposed grid is the same graph
+# Of groups; rows and columns are one kind, so that a transposed grid is the same graph. In a formula the variables are
+# cells, and the clauses are lines.
+KINDS = ("cell", "line", "box")
 FEATURES = 2 * len(KINDS) + 1
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+class Groups(NamedTuple):
+    """The groups of L literals."""
+
+    group: Ints  # [E] literal by literal
+    begin: Ints  # [L + 1] where those of each literal begin
+    kind: Ints  # [groups] of each group: an index of KINDS, ascending
 
 
 class Graph(NamedTuple):
@@ -34,38 +49,63 @@ class Graph(NamedTuple):
     literal: Ints  # [N] its number in the structure
 
 
-def graph(structure: Structure, open_: NDArray[np.bool_]) -> Graph:
-    """The graph of the states whose open literals are `open_` [states, literals]."""
-    return Graph(*_link(np.ascontiguousarray(open_), *groups_of(structure), len(KINDS)))
+def graph(structure: Structure, open_: Bools, true: Bools | None = None) -> Graph:
+    """The graph of the states whose open literals are `open_` and whose true ones are `true` [states, literals].
+
+    Grids need no `true`.
+    """
+    return graph_of(groups_of(structure), open_, true)
 
 
-@cache
-def groups_of(structure: Structure) -> tuple[Ints, Ints, Ints]:
-    """The groups of each literal as (group [E], begin [L + 1]), and the kind of each group [groups], ascending."""
-    n = structure.decisions
-    count = {"sudoku": (n, 2 * n, n), "latin": (n, 2 * n, 0)}.get(structure.family)
-    if count is None or sum(count) != structure.groups:
-        raise ValueError(f"a relational guide takes grids (sudoku, latin), not {structure.family}")
+def graph_of(groups: Groups, open_: Bools, true: Bools | None = None) -> Graph:
+    """The same, from the groups of the literals."""
+    true = np.zeros_like(open_) if true is None else true
+    return Graph(*_link(np.ascontiguousarray(open_), np.ascontiguousarray(true), *groups, len(KINDS)))
+
+
+# Every formula has a structure of its own: what belongs to one goes with it.
+_known: WeakKeyDictionary[Structure, Groups] = WeakKeyDictionary()
+
+
+def groups_of(structure: Structure) -> Groups:
+    """The groups of a structure's literals, found once."""
+    found = _known.get(structure)
+    if found is None:
+        found = _known[structure] = _groups_of(structure)
+    return found
+
+
+def _groups_of(structure: Structure) -> Groups:
+    n, total = structure.decisions, structure.groups
+    count = {"sudoku": (n, 2 * n, n), "latin": (n, 2 * n, 0), "cnf": (n, total - n, 0)}.get(structure.family)
+    if count is None or sum(count) != total:
+        raise ValueError(f"a relational guide takes grids and formulas (sudoku, latin, cnf), not {structure.family}")
     kind = np.repeat(np.arange(len(KINDS)), count)
-    group = np.repeat(np.arange(structure.groups), np.diff(structure.start))
+    group = np.repeat(np.arange(total), np.diff(structure.start))
     order = np.argsort(structure.member, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(structure.member, minlength=structure.literals))])
-    return group[order], start.astype(np.int64), kind
+    return Groups(group[order], start.astype(np.int64), kind)
 
 
 @njit(cache=True, nogil=True)
-def _link(open_, group, begin, kind, kinds):  # type: ignore[no-untyped-def]
+def _link(open_, true, group, begin, kind, kinds):  # type: ignore[no-untyped-def]
     states, literals = open_.shape
     groups = len(kind)
     size = np.zeros((states, groups), np.int64)
+    gone = np.zeros((states, groups), np.bool_)
     count = edges = 0
     for s in range(states):
         for v in range(literals):
+            if true[s, v]:
+                for e in range(begin[v], begin[v + 1]):
+                    gone[s, group[e]] = True
+        for v in range(literals):
             if open_[s, v]:
                 count += 1
-                edges += begin[v + 1] - begin[v]
                 for e in range(begin[v], begin[v + 1]):
-                    size[s, group[e]] += 1
+                    if not gone[s, group[e]]:
+                        edges += 1
+                        size[s, group[e]] += 1
     number = np.zeros((states, groups), np.int64)
     first = np.zeros(kinds + 1, np.int64)
     fill = np.zeros(states * groups, np.int64)
@@ -92,6 +132,8 @@ def _link(open_, group, begin, kind, kinds):  # type: ignore[no-untyped-def]
             state[i], literal[i], place[i] = s, v, edges
             for e in range(begin[v], begin[v + 1]):
                 g = group[e]
+                if gone[s, g]:
+                    continue
                 to = number[s, g]
                 link[edges] = to
                 edges += 1

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dibs.guide.graph import FEATURES, KINDS, groups_of
 from dibs.problem.structure import Structure
 
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 
 ROWS, COLUMNS = 4, 16  # of a tile; widths are padded with zeros to whole tiles
@@ -261,39 +262,36 @@ def _fill(x, bias, first, last, wide):  # type: ignore[no-untyped-def]
 
 
 @njit(inline="always")
-def _send(x, edge, count, per, wide, sums):  # type: ignore[no-untyped-def]
+def _send(x, edge, at, count, wide, sums):  # type: ignore[no-untyped-def]
     """Add each literal's row of x to its groups."""
-    at = np.uintp(0)
     for i in range(count):
         row = x + 4 * i * wide
-        for _ in range(per):
-            to = sums + np.intp(edge[at])
-            at += np.uintp(1)
+        for e in range(at[i], at[i + 1]):
+            to = sums + np.intp(edge[e])
             for j in range(0, 4 * wide, 4 * COLUMNS):
                 _add(to + j, row + j)
 
 
 @njit(inline="always")
-def _receive(message, edge, count, per, wide, given, x):  # type: ignore[no-untyped-def]
+def _receive(message, edge, at, count, wide, given, x):  # type: ignore[no-untyped-def]
     """Each literal's row of x = `given` and what its groups say."""
-    at = np.uintp(0)
     for i in range(count):
         row = 4 * i * wide
         for j in range(0, 4 * wide, 4 * COLUMNS):
             _copy(x + row + j, given + row + j)
-        for _ in range(per):
-            of = message + np.intp(edge[at])
-            at += np.uintp(1)
+        for e in range(at[i], at[i + 1]):
+            of = message + np.intp(edge[e])
             for j in range(0, 4 * wide, 4 * COLUMNS):
                 _add(x + row + j, of + j)
 
 
 @njit
-def _network(open_, s, group, begin, kind, wide, literal, size, number, edge, first):  # type: ignore[no-untyped-def]
+def _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first):  # type: ignore[no-untyped-def]
     """The open literals of a state and the groups that have any; the groups of each kind begin at a whole tile.
 
-    Fills `literal`, `size` and `number` of groups, `edge` (where the groups of each literal are, in bytes) and `first`
-    (of each kind). Returns how many literals there are, and groups of each.
+    Groups with a true literal are left out. Fills `literal`, `size` and `number` of groups (size 0: left out), `edge`
+    (where the groups of each literal are, in bytes; from `at` on) and `first` (of each kind). Returns how many literals
+    there are.
     """
     size[:] = 0
     count = 0
@@ -303,6 +301,10 @@ def _network(open_, s, group, begin, kind, wide, literal, size, number, edge, fi
             count += 1
             for e in range(begin[v], begin[v + 1]):
                 size[group[e]] += np.uintp(1)
+    for v in range(open_.shape[1]):
+        if true[s, v]:
+            for e in range(begin[v], begin[v + 1]):
+                size[group[e]] = 0
     total = k = 0
     for g in range(len(kind)):
         while kind[g] > k:
@@ -319,14 +321,17 @@ def _network(open_, s, group, begin, kind, wide, literal, size, number, edge, fi
     edges = 0
     for i in range(count):
         v = literal[i]
+        at[i] = edges
         for e in range(begin[v], begin[v + np.uintp(1)]):
-            edge[edges] = number[group[e]] * np.uintp(4 * wide)
-            edges += 1
-    return count, edges // max(count, 1)
+            if size[group[e]] > 0:
+                edge[edges] = number[group[e]] * np.uintp(4 * wide)
+                edges += 1
+    at[count] = edges
+    return count
 
 
 @njit
-def _enter(count, per, literal, group, begin, kind, size, features, enter, given_, wide, h, given):  # type: ignore[no-untyped-def]
+def _enter(count, literal, group, begin, kind, size, features, enter, given_, wide, h, given):  # type: ignore[no-untyped-def]
     """The features of each literal (as `dibs.guide.graph` has them), and the two products with them."""
     for i in range(count):
         v = literal[i]
@@ -334,6 +339,8 @@ def _enter(count, per, literal, group, begin, kind, size, features, enter, given
         features[FEATURES - 1] = 1
         for e in range(begin[v], begin[v + np.uintp(1)]):
             g = group[e]
+            if size[g] == 0:
+                continue
             share = np.float32(1) / np.float32(size[g])
             features[2 * kind[g]] += share
             features[2 * kind[g] + 1] += share * share
@@ -349,8 +356,8 @@ def _enter(count, per, literal, group, begin, kind, size, features, enter, given
 
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def logits(open_, group, begin, kind, weights, width, rounds):  # type: ignore[no-untyped-def]
-    """[states, literals] float32, 0 where a literal is not `open_` [states, literals].
+def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ignore[no-untyped-def]
+    """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 
     `group`, `begin`: the groups of each literal (CSR); `kind` of each group, ascending; `width` without padding.
     """
@@ -361,7 +368,7 @@ def logits(open_, group, begin, kind, weights, width, rounds):  # type: ignore[n
     literal = np.zeros(literals, np.uintp)
     size = np.zeros(groups, np.uintp)
     number = np.zeros(groups, np.uintp)
-    edge = np.zeros(len(group), np.uintp)
+    edge, at = np.zeros(len(group), np.uintp), np.zeros(literals + 1, np.intp)
     first = np.zeros(4, np.intp)
     features = np.zeros(FEATURES, np.float32)
     h, given = np.zeros(most * wide, np.float32), np.zeros(most * wide, np.float32)
@@ -377,21 +384,21 @@ def logits(open_, group, begin, kind, weights, width, rounds):  # type: ignore[n
     inner, inner_bias = weights.inner.ctypes.data, weights.inner_bias.ctypes.data
     outer = weights.message.ctypes.data
     for s in range(states):
-        count, per = _network(open_, s, group, begin, kind, wide, literal, size, number, edge, first)
-        _enter(count, per, literal, group, begin, kind, size, features, weights.enter, weights.given, wide, h, given)
+        count = _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first)
+        _enter(count, literal, group, begin, kind, size, features, weights.enter, weights.given, wide, h, given)
         for _ in range(rounds):
             _norm(at_h, at_norm, at_norm + 4 * wide, at_z, count, wide, width)
             _fill(at_x, pre_bias, 0, count, wide)
             _product(at_z, pre, wide, at_x, 0, count, ZERO)
             _fill(at_sums, at_nothing, 0, first[3], wide)
-            _send(at_x, edge, count, per, wide, at_sums)
+            _send(at_x, edge, at, count, wide, at_sums)
             for k in range(3):
                 a, b = first[k], first[k + 1]
                 _fill(at_inside, inner_bias + 4 * k * wide, a, b, wide)
                 _product(at_sums, inner + 4 * k * wide * wide, wide, at_inside, a, b, ZERO)
                 _fill(at_message, at_nothing, a, b, wide)
                 _product(at_inside, outer + 4 * k * wide * wide, wide, at_message, a, b, LOWEST)
-            _receive(at_message, edge, count, per, wide, at_given, at_x)
+            _receive(at_message, edge, at, count, wide, at_given, at_x)
             _product(at_z, own, wide, at_x, 0, count, ZERO)
             for i in range(count):
                 for j in range(0, 4 * wide, 4 * COLUMNS):
@@ -414,15 +421,18 @@ class Native:
         self.width, self.rounds, self.threads = width, rounds, threads
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
 
-    def logits(self, structure: Structure, open_: NDArray[np.bool_]) -> Floats:
-        """[n, L] of the states with the open literals `open_` [n, L]; 0 elsewhere."""
-        if self.pool is None or len(open_) < self.threads:
-            return self._part(structure, open_)
-        parts = np.array_split(open_, self.threads)
-        return np.concatenate(list(self.pool.map(lambda part: self._part(structure, part), parts)))
+    def logits(self, structure: Structure, open_: Bools, true: Bools | None = None) -> Floats:
+        """[n, L] of the states with the open literals `open_` and the true ones `true` [n, L]; 0 elsewhere.
 
-    def _part(self, structure: Structure, open_: NDArray[np.bool_]) -> Floats:
-        found: Floats = logits(
-            np.ascontiguousarray(open_), *groups_of(structure), self.weights, self.width, self.rounds
-        )
+        Grids need no `true`.
+        """
+        true = np.zeros_like(open_) if true is None else true
+        if self.pool is None or len(open_) < self.threads:
+            return self._part(structure, open_, true)
+        parts = zip(np.array_split(open_, self.threads), np.array_split(true, self.threads), strict=True)
+        return np.concatenate(list(self.pool.map(lambda part: self._part(structure, *part), parts)))
+
+    def _part(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        states = np.ascontiguousarray(open_), np.ascontiguousarray(true)
+        found: Floats = logits(*states, *groups_of(structure), self.weights, self.width, self.rounds)
         return found

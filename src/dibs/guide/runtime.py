@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 from dibs.guide.card import AGAIN, ONNX, WEIGHTS, Card
 from dibs.guide.denoiser import Backend
 from dibs.guide.guidance import Runtime
+from dibs.problem.cnf import CNF
 from dibs.problem.shape import shape
 from dibs.problem.structure import Structure
 from dibs.problem.sudoku import default_box
 from dibs.problem.text import InputError
+
+if TYPE_CHECKING:
+    from dibs.guide.graph import Graph
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -36,7 +40,8 @@ def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto") -
     if runtime == "auto" and not _has_gpu() and _compiles():
         return Compiled(folder, card, threads)
     # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
-    return Relational(Session(folder, 1, ["features", "groups", "sizes"]), threads)
+    inputs = ["literal", "group"] if card.family == "cnf" else ["groups"]
+    return Relational(Session(folder, 1, ["features", *inputs, "sizes"]), card, threads)
 
 
 def _has_gpu() -> bool:
@@ -97,19 +102,22 @@ class Session:
         return found
 
 
-class Grids:
-    """A model of open literals and groups: it takes every Sudoku and Latin square."""
+class Graphs:
+    """A model of open literals and groups: it takes every Sudoku and Latin square, or every formula."""
+
+    formulas: bool
 
     def refusal(self, structure: Structure) -> str | None:
-        if structure.family in ("sudoku", "latin"):
+        if structure.family in (("cnf",) if self.formulas else ("sudoku", "latin")):
             return None
-        return f"these weights take Sudokus and Latin squares, not the family {structure.family}"
+        takes = "formulas" if self.formulas else "Sudokus and Latin squares"
+        return f"these weights take {takes}, not the family {structure.family}"
 
     def example(self) -> tuple[Structure, Bools, Bools]:
-        return _blank(shape(4, (2, 2)).structure)
+        return _blank(CNF(2, [(1, 2)]).structure if self.formulas else shape(4, (2, 2)).structure)
 
 
-class Compiled(Grids):
+class Compiled(Graphs):
     """model.safetensors as compiled code."""
 
     def __init__(self, folder: Path, card: Card, threads: int = 1) -> None:
@@ -118,6 +126,7 @@ class Compiled(Grids):
 
         from dibs.guide.native import Native
 
+        self.formulas = card.family == "cnf"
         path = folder / WEIGHTS
         try:
             width, rounds = int(card.config["width"]), int(card.config["rounds"])
@@ -126,40 +135,46 @@ class Compiled(Grids):
             raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
 
     def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
-        return self.model.logits(structure, open_)
+        return self.model.logits(structure, open_, true)
 
 
-class Relational(Grids):
+class Relational(Graphs):
     """Inputs: `features` [N, 7] of the N open literals, `groups` [N, K] they are in, `sizes` [3] of the kinds.
 
-    States are independent of one another, so each of `threads` runs a part of a batch.
+    For formulas `literal` and `group` [E] of each membership instead of `groups`. States are independent of one
+    another, so each of `threads` runs a part of a batch.
     """
 
-    def __init__(self, session: Session, threads: int = 1) -> None:
+    def __init__(self, session: Session, card: Card, threads: int = 1) -> None:
         self.session = session
+        self.formulas = card.family == "cnf"
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
         self.threads = threads
 
     def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         if self.pool is None or len(open_) < self.threads:
-            return self._part(structure, open_)
-        parts = np.array_split(open_, self.threads)
-        return np.concatenate(list(self.pool.map(partial(self._part, structure), parts)))
+            return self._part(structure, open_, true)
+        parts = np.array_split(open_, self.threads), np.array_split(true, self.threads)
+        return np.concatenate(list(self.pool.map(partial(self._part, structure), *parts)))
 
-    def _part(self, structure: Structure, open_: Bools) -> Floats:
+    def _part(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         from dibs.guide.graph import graph
 
-        found = graph(structure, open_)
+        found = graph(structure, open_, true)
         logits = np.zeros(open_.shape, np.float32)
         count = len(found.literal)
         if count:
+            groups = {"groups": found.link.reshape(count, -1)} if not self.formulas else _memberships(found)
             logits[found.state, found.literal] = self.session.run(
-                (count,),
-                features=found.features,
-                groups=found.link.reshape(count, -1),
-                sizes=np.diff(found.kinds),
+                (count,), features=found.features, sizes=np.diff(found.kinds), **groups
             )
         return logits
+
+
+def _memberships(found: Graph) -> dict[str, NDArray[Any]]:
+    """`literal` and `group` [E] of each membership."""
+    count = np.diff(np.append(found.at, len(found.link)))
+    return {"literal": np.repeat(np.arange(len(count)), count), "group": found.link}
 
 
 class Transformer:

@@ -35,7 +35,7 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Puzzles, by source. None of them has 17 givens: those are the test set."""
+    """Puzzles, by source, or formulas. No puzzle has 17 givens: those are the test set."""
 
     box: tuple[int, int] = _key((3, 3), "rows and columns of a box")
     csv: str = _key("", "a file with the columns quizzes,solutions instead of generated puzzles")
@@ -45,6 +45,9 @@ class Data:
     low: int = _key(0, "minimal 9x9 puzzles with 18 or 19 clues, by local search", 0)
     hard: int = _key(0, "minimal 9x9 puzzles that cost at least 60 nodes with hidden singles, by local search", 0)
     doubted: int = _key(0, "minimal 9x9 puzzles that earlier guides doubted: the first so many of dibs' own list", 0)
+    formulas: int = _key(0, "satisfiable random 3-SAT formulas at the threshold instead of puzzles", 0)
+    variables: tuple[int, int] = _key((5, 60), "least and most variables of a formula, evenly on a log scale")
+    solutions: int = _key(12, "searches for solutions of a formula, which targets are drawn from", 1)
     seed: int = _key(1, "of the generators", 0)
     held: float = _key(0.02, "share of each source that is held out for validation", 0, 0.5)
 

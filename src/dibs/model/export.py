@@ -39,7 +39,7 @@ def export(
         from safetensors.torch import save
     except ImportError as error:
         raise InputError(f"writing a guide needs {error.name}: pip install 'dibs[train]'") from None
-    kind, config, graph = _parts(module)
+    kind, config, graph = _parts(module, family)
     card = {
         "format": FORMAT,
         "kind": kind,
@@ -89,13 +89,13 @@ def load_module(folder: Path | str) -> nn.Module:
     return module.eval()
 
 
-def _parts(module: nn.Module) -> tuple[str, dict[str, Any], Callable[[dict[str, str]], ModelProto]]:
+def _parts(module: nn.Module, family: str) -> tuple[str, dict[str, Any], Callable[[dict[str, str]], ModelProto]]:
     """(kind, constructor arguments, what writes the graph with its metadata)."""
     from dibs.model.relational import Relational
     from dibs.model.transformer import Transformer
 
     if isinstance(module, Relational):
-        return "relational", module.config, partial(relational_graph, module)
+        return "relational", module.config, partial(relational_graph, module, family=family)
     if isinstance(module, Transformer):
         return "transformer", module.configuration, partial(transformer_graph, module)
     raise TypeError(f"{type(module).__name__} is neither a Relational nor a Transformer")

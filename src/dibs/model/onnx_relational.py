@@ -6,7 +6,11 @@ Inputs, for a batch of states with N open literals in all (`dibs.guide.graph` ma
     groups    int64 [N, K]     the groups of each literal; groups are numbered kind by kind (cells, lines, boxes)
     sizes     int64 [3]        how many groups each kind has
 
-Output: logits float32 [N]. K is 4 for a Sudoku and 3 for a Latin square, which has no boxes.
+Output: logits float32 [N]. K is 4 for a Sudoku and 3 for a Latin square, which has no boxes. In a formula a literal may
+be in any number of clauses, so instead of `groups` there are
+
+    literal   int64 [E]        the literal of each membership
+    group     int64 [E]        and its group
 
 Run it with one thread for each session (`intra_op_num_threads = 1`): ONNX Runtime adds to a group from several threads
 without a lock, and sums go wrong. States are independent, so several threads can each run a part of the batch.
@@ -30,10 +34,12 @@ if TYPE_CHECKING:
 MOST_GROUPS = 4  # of a literal: cell, row, column, box
 
 
-def relational_graph(module: Relational, metadata: dict[str, str]) -> ModelProto:
+def relational_graph(module: Relational, metadata: dict[str, str], family: str = "sudoku") -> ModelProto:
     """The rounds are written out one after the other; their weights are stored once."""
     w = GraphWriter()
     features = w.input("features", "FLOAT", ["N", FEATURES])
+    if family == "cnf":
+        return _of_formulas(w, module, features, metadata)
     groups = w.input("groups", "INT64", ["N", "K"])
     sizes = w.input("sizes", "INT64", [len(KINDS)])
     columns, parts = _columns(w, groups, sizes)
@@ -49,16 +55,44 @@ def relational_graph(module: Relational, metadata: dict[str, str]) -> ModelProto
         sums = empty
         for column in columns:
             sums = w.op("ScatterND", sums, column, rows, reduction="add")
-        messages = []
-        for kind, part in enumerate(w.ops("Split", len(KINDS) + 1, sums, parts, axis=0)[: len(KINDS)]):
-            inner, message = (cast("nn.Linear", layers[kind]) for layers in (module.inner, module.message))
-            inside = w.op("Relu", w.linear(part, inner, f"inner.{kind}"))
-            messages.append(w.linear(inside, message, f"message.{kind}"))
+        messages = _messages(w, module, w.ops("Split", len(KINDS) + 1, sums, parts, axis=0)[: len(KINDS)])
         outbox = w.op("Concat", *messages, nothing, axis=0)
         total = w.op("Add", w.linear(z, module.own, "own"), given)
         for column in flat:
             total = w.op("Add", total, w.op("Gather", outbox, column, axis=0))
         h = w.op("Add", h, w.linear(w.op("Relu", total), module.out, "out"))
+    score = w.linear(w.norm(h, module.last, "last"), module.score, "score")
+    return w.model("relational", w.op("Reshape", score, w.ints(-1)), ["N"], metadata)
+
+
+def _messages(w: GraphWriter, module: Relational, parts: list[str]) -> list[str]:
+    """What the groups of each kind say, from the sums of their literals' rows."""
+    found = []
+    for kind, part in enumerate(parts):
+        inner, message = (cast("nn.Linear", layers[kind]) for layers in (module.inner, module.message))
+        inside = w.op("Relu", w.linear(part, inner, f"inner.{kind}"))
+        found.append(w.linear(inside, message, f"message.{kind}"))
+    return found
+
+
+def _of_formulas(w: GraphWriter, module: Relational, features: str, metadata: dict[str, str]) -> ModelProto:
+    """The same rounds along memberships."""
+    literal, group = (w.input(name, "INT64", ["E"]) for name in ("literal", "group"))
+    sizes = w.input("sizes", "INT64", [len(KINDS)])
+    to_literal, to_group = (w.op("Reshape", one, w.ints(-1, 1)) for one in (literal, group))
+    nothing = w.weight("nothing", np.zeros((1, module.width), np.float32))
+    total = w.op("ReduceSum", sizes, keepdims=1)
+    empty = w.op("Expand", nothing, w.op("Concat", total, w.ints(1), axis=0))
+    h = w.linear(features, module.enter, "enter")
+    given = w.linear(features, module.given, "given")
+    for _ in range(module.rounds):
+        z = w.norm(h, module.norm, "norm")
+        rows = w.op("Gather", w.op("Relu", w.linear(z, module.pre, "pre")), literal, axis=0)
+        sums = w.op("ScatterND", empty, to_group, rows, reduction="add")
+        outbox = w.op("Concat", *_messages(w, module, w.ops("Split", len(KINDS), sums, sizes, axis=0)), axis=0)
+        own = w.op("Add", w.linear(z, module.own, "own"), given)
+        inbox = w.op("ScatterND", own, to_literal, w.op("Gather", outbox, group, axis=0), reduction="add")
+        h = w.op("Add", h, w.linear(w.op("Relu", inbox), module.out, "out"))
     score = w.linear(w.norm(h, module.last, "last"), module.score, "score")
     return w.model("relational", w.op("Reshape", score, w.ints(-1)), ["N"], metadata)
 

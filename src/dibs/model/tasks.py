@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,23 +11,35 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dibs.guide.graph import graph
+from dibs.guide.graph import graph, graph_of
 from dibs.model import diffusion
 from dibs.model.codec import encode, from_true
 from dibs.model.config import Config
-from dibs.model.puzzles import Puzzles, shape_of
+from dibs.model.formulas import Formulas, State, joined
+from dibs.model.puzzles import Puzzles, fingerprint, shape_of
 from dibs.model.relational import Inputs, Relational, cell_log_probabilities
 from dibs.model.states import Bools, Values, truth, walk
 from dibs.model.transformer import Transformer
+from dibs.model.validation import Validation, held_out
 from dibs.problem import InputError
-from dibs.problem.shape import Shape
 from dibs.problem.structure import LEVELS
 
+CALIBRATED = 1_000  # held-out puzzles of a source that a guide is calibrated on, at most
+JUDGED = 256  # states of formulas that are judged at once
 CHUNK = 16  # batches that are drawn at once: states are made by the engine, which likes many
 
 
 class Task(Protocol):
-    of: Shape
+    family: str  # of the problems
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the data: two runs with the same one learn from the same."""
+
+    def validation(self) -> Callable[[nn.Module], dict[str, float]]:
+        """What a module can do on data that was held out, as figures by name; empty if there is none."""
+
+    def calibrate(self, guide: Path) -> None:
+        """Fit a finished guide's calibration to data that was held out."""
 
     def module(self, finished: bool = False) -> nn.Module:
         """A module with random weights: one to be trained, or one that takes trained weights and is used."""
@@ -35,13 +49,45 @@ class Task(Protocol):
 
     def loss(self, module: nn.Module, batch: Any, device: torch.device) -> Tensor: ...
 
-    def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
-        """[n, L] log-probabilities within each cell over its open literals; -inf elsewhere."""
+
+Sources = dict[str, Puzzles] | Formulas
 
 
-def task(config: Config, sources: dict[str, Puzzles]) -> Task:
+def task(config: Config, sources: Sources) -> Task:
+    if isinstance(sources, Formulas):
+        return FormulaTask(config, sources)
     kind = RelationalTask if config.model.kind == "relational" else TransformerTask
     return kind(config, sources)
+
+
+class _Puzzled:
+    """What the tasks about Sudokus share."""
+
+    family = "sudoku"
+
+    def __init__(self, config: Config, sources: dict[str, Puzzles]) -> None:
+        self.config = config
+        self.sources = sources
+        self.of = shape_of(config.data)
+        self.draw = _Draw(config, sources)
+
+    def fingerprint(self) -> str:
+        return fingerprint(self.sources)
+
+    def validation(self) -> Callable[[nn.Module], dict[str, float]]:
+        return Validation(self, self.sources, self.config.train.judged)
+
+    def calibrate(self, guide: Path) -> None:
+        from dibs.guide.denoiser import Denoiser
+        from dibs.model.export import set_calibration
+        from dibs.model.temperature import fit
+
+        if states := held_out(self.of, self.sources, "hidden", CALIBRATED):
+            set_calibration(guide, fit(Denoiser.load(guide), self.of.structure, states))
+
+    def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
+        """[n, L] log-probabilities within each cell over its open literals; -inf elsewhere."""
+        raise NotImplementedError
 
 
 class _Draw:
@@ -70,16 +116,17 @@ class _Draw:
         return np.concatenate(puzzles)[order], np.concatenate(solutions)[order]
 
 
-class RelationalTask:
+def _heads(rounds: int) -> tuple[int, ...]:
+    """Deep supervision: every second round of the second half, the last one included."""
+    return tuple(range(rounds, rounds // 2, -2))[::-1]
+
+
+class RelationalTask(_Puzzled):
     """States of searches on the way to the solution, and randomly masked solutions, after propagation."""
 
     def __init__(self, config: Config, sources: dict[str, Puzzles]) -> None:
-        self.config = config
-        self.of = shape_of(config.data)
-        self.draw = _Draw(config, sources)
-        rounds = config.model.rounds
-        # Deep supervision: every second round of the second half, the last one included.
-        self.heads = tuple(range(rounds, rounds // 2, -2))[::-1]
+        super().__init__(config, sources)
+        self.heads = _heads(config.model.rounds)
 
     def module(self, finished: bool = False) -> Relational:
         m = self.config.model
@@ -131,13 +178,8 @@ class RelationalTask:
         return scores
 
 
-class TransformerTask:
+class TransformerTask(_Puzzled):
     """Masked diffusion as in the paper: solutions with masked cells, the givens never masked."""
-
-    def __init__(self, config: Config, sources: dict[str, Puzzles]) -> None:
-        self.config = config
-        self.of = shape_of(config.data)
-        self.draw = _Draw(config, sources)
 
     def module(self, finished: bool = False) -> Transformer:
         m = self.config.model
@@ -169,3 +211,63 @@ class TransformerTask:
         closed = torch.from_numpy(~open_.reshape(logits.shape))
         scores: NDArray[np.float32] = logits.masked_fill(closed, -torch.inf).log_softmax(2).numpy()
         return np.where(open_, scores.reshape(open_.shape), np.float32(-np.inf))
+
+
+class FormulaTask:
+    """States of formulas on the way to solutions; the target is how many of the known solutions have a literal true."""
+
+    family = "cnf"
+
+    def __init__(self, config: Config, formulas: Formulas) -> None:
+        self.config = config
+        self.formulas = formulas
+        self.heads = _heads(config.model.rounds)
+        if config.model.kind != "relational":
+            raise InputError(f"[model] kind = {config.model.kind!r}: formulas need 'relational'")
+
+    def fingerprint(self) -> str:
+        return self.formulas.fingerprint()
+
+    def module(self, finished: bool = False) -> Relational:
+        m = self.config.model
+        return Relational(m.width, m.reach if finished and m.reach else m.rounds)
+
+    def batches(self, rng: np.random.Generator) -> list[list[State]]:
+        states, held = self.formulas.states, self.formulas.held
+        rows = rng.integers(held, len(states), (CHUNK, self.config.train.batch))
+        return [[states[row] for row in some] for some in rows.tolist()]
+
+    def loss(self, module: nn.Module, batch: list[State], device: torch.device) -> Tensor:
+        """Cross-entropy of the open variables with shares of solutions, averaged over the supervised rounds."""
+        groups, open_, true = joined(batch)
+        found = graph_of(groups, open_, true)
+        x = Inputs(found, device)
+        target = torch.from_numpy(np.concatenate([state.target for state in batch])[found.literal]).to(device)
+        losses = [-(target * cell_log_probabilities(logits, x)).sum() for logits in module(x, self.heads)]
+        return torch.stack(losses).mean() / x.kinds[1]
+
+    def validation(self) -> Callable[[nn.Module], dict[str, float]]:
+        return self._validated
+
+    @torch.no_grad()
+    def _validated(self, module: nn.Module) -> dict[str, float]:
+        """p_s: how often the likelier value of the branching variable is that of more known solutions."""
+        if not self.formulas.held:
+            return {}
+        module.eval()
+        right = []
+        for at in range(0, self.formulas.held, JUDGED):
+            states = self.formulas.states[at : min(at + JUDGED, self.formulas.held)]
+            groups, open_, true = joined(states)
+            found = graph_of(groups, open_, true)
+            scores = np.full(open_.shape[1], -np.inf, np.float32)
+            scores[found.literal] = module(Inputs(found, next(module.parameters()).device))[-1].cpu().numpy()
+            for state, own in zip(states, np.split(scores, np.cumsum([len(s.open) for s in states])[:-1]), strict=True):
+                literals = np.flatnonzero(state.candidates)
+                best = literals[own[literals].argmax()]
+                right.append(state.target[best] >= state.target[literals].max() or state.target[best] >= 0.5)
+        module.train()
+        return {"p_s": float(np.mean(right))}
+
+    def calibrate(self, guide: Path) -> None:
+        """Shares of solutions are what it has learned: there is nothing to fit."""

@@ -21,13 +21,10 @@ from torch import Tensor, nn
 from dibs.model.checkpoint import Checkpoint, Unwritable
 from dibs.model.config import Config, Train
 from dibs.model.log import Log
-from dibs.model.puzzles import Puzzles, fingerprint
-from dibs.model.tasks import CHUNK, Task, task
-from dibs.model.validation import Validation, held_out
+from dibs.model.tasks import CHUNK, Sources, Task, task
 from dibs.problem import InputError
 
 SMOOTH = 0.98  # of the loss that is shown: a mean over about 50 steps
-CALIBRATED = 1_000  # held-out puzzles of a source that a guide is calibrated on, at most
 
 
 @dataclass
@@ -50,7 +47,7 @@ class Progress:
 Report = Callable[[Progress], None]
 
 
-def train(config: Config, sources: dict[str, Puzzles], folder: Path, report: Report, resume: bool = False) -> None:
+def train(config: Config, sources: Sources, folder: Path, report: Report, resume: bool = False) -> None:
     """Train as `config` says; checkpoint, logs and, at the end, the guide itself go into `folder`.
 
     `report` is called after every step, in the first process; it may raise KeyboardInterrupt, as Ctrl-C does: a
@@ -76,7 +73,7 @@ class _Run:
     """One call of `train`, in one of its processes."""
 
     config: Config
-    sources: dict[str, Puzzles]
+    sources: Sources
     folder: Path
     report: Report
     resume: bool
@@ -87,10 +84,10 @@ class _Run:
         torch.manual_seed(t.seed)
         module = learn.module()
         optimiser = torch.optim.AdamW(module.parameters(), lr=t.lr, weight_decay=t.weight_decay)
-        state = self.begin(module, optimiser)
+        state = self.begin(learn, module, optimiser)
         wrapped, wrapped_optimiser = fabric.setup(module, optimiser)
         log = Log(self.folder, state.step) if fabric.is_global_zero else None
-        validation = Validation(learn, self.sources, t.judged)
+        validation = learn.validation()
         begin, start, before = monotonic(), state.step, state.seconds
         loss, batches = 0.0, _Batches(learn, t.seed, fabric.global_rank)
         try:
@@ -126,9 +123,9 @@ class _Run:
     def path(self) -> Path:
         return self.folder / "checkpoint.pt"
 
-    def begin(self, module: nn.Module, optimiser: torch.optim.Optimizer) -> Checkpoint:
+    def begin(self, learn: Task, module: nn.Module, optimiser: torch.optim.Optimizer) -> Checkpoint:
         """The first state of the run, or the last one that was written, with weights and optimiser set to it."""
-        data = fingerprint(self.sources)
+        data = learn.fingerprint()
         if not self.resume:
             weights = module.state_dict()
             average = {name: value.clone() for name, value in weights.items()}
@@ -154,9 +151,7 @@ class _Run:
         return ""
 
     def finish(self, learn: Task, module: nn.Module, state: Checkpoint) -> None:
-        from dibs.guide.denoiser import Denoiser
-        from dibs.model.export import export, set_calibration
-        from dibs.model.temperature import fit
+        from dibs.model.export import export
 
         trained = {
             "config": self.config.name,
@@ -165,10 +160,8 @@ class _Run:
             "seed": self.config.train.seed,
         }
         guide = self.folder / "guide"
-        export(module, guide, data=state.data, trained=trained)
-        states = held_out(learn.of, self.sources, "hidden", CALIBRATED)
-        if states:
-            set_calibration(guide, fit(Denoiser.load(guide), learn.of.structure, states))
+        export(module, guide, data=state.data, trained=trained, family=learn.family)
+        learn.calibrate(guide)
 
 
 class _Batches:

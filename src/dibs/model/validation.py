@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from dibs.model.puzzles import Puzzles
-from dibs.model.states import States, collect
-from dibs.model.tasks import Task
+from dibs.model.states import Bools, States, collect
 from dibs.problem.shape import Shape
 from dibs.problem.structure import Level
 
@@ -16,10 +18,18 @@ BATCH = 256
 DEPTHS = (0, 1, 2, 4, 8)  # figures are given for these and the depths up to the next
 
 
+class Judged(Protocol):
+    """A task about Sudokus, as far as it is validated."""
+
+    of: Shape
+
+    def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]: ...
+
+
 class Validation:
     """States on the solution paths of held-out puzzles at one level, MRV ties by index."""
 
-    def __init__(self, task: Task, sources: dict[str, Puzzles], level: Level) -> None:
+    def __init__(self, task: Judged, sources: dict[str, Puzzles], level: Level) -> None:
         self.task = task
         self.states = held_out(task.of, sources, level)
 

@@ -16,6 +16,8 @@ from dibs.problem.text import InputError, Source, open_text
 
 Clause = tuple[int, ...]
 
+MOST = 2**31 - 1  # variables or clauses
+
 
 class CNF(Instance):
     """Clauses over variables 1..`variables`, as signed numbers. Immutable; equal by content.
@@ -128,7 +130,12 @@ def _clause_texts(clauses: Iterable[Clause]) -> Iterator[str]:
 
 
 class _Dimacs:
-    """One reading of a DIMACS text; knows where it is, for the errors."""
+    """One reading of a DIMACS text; knows where it is, for the errors.
+
+    It reads what common solvers read: comments anywhere, also behind a clause; clauses over several lines or several on
+    one; `%` as an end. It refuses what could be a damaged file: more or fewer clauses than the header says, variables
+    beyond it, a last clause without its 0.
+    """
 
     def __init__(self, file: str | None) -> None:
         self.file = file
@@ -136,7 +143,8 @@ class _Dimacs:
         self.header: tuple[int, int, int] | None = None  # variables, clauses, its line
         self.clauses: list[list[int]] = []
         self.open: list[int] = []  # the clause that waits for its 0
-        self.opened = 0  # the line where it began
+        self.opened = (0, "", 0)  # the line where it began: number, text, and which token
+        self.ended = False
 
     def error(self, message: str, column: int | None = None, line: int | None = None) -> InputError:
         return InputError(message, self.file, line or self.number or 1, column)
@@ -146,12 +154,12 @@ class _Dimacs:
             text = line.lstrip()
             if not text or text[0] == "c":
                 continue
-            if text[0] == "%":  # how the files of the SATLIB collection end
-                break
             if text[0] == "p":
                 self.read_header(line)
             else:
                 self.read_clauses(line)
+            if self.ended:
+                break
         return self.finish()
 
     def read_header(self, line: str) -> None:
@@ -161,13 +169,20 @@ class _Dimacs:
         found = re.fullmatch(r"\s*p\s+cnf\s+([0-9]+)\s+([0-9]+)\s*", line)
         if not found:
             raise self.error("the header must be 'p cnf VARIABLES CLAUSES'", column)
+        for number, place in ((found[1], found.start(1)), (found[2], found.start(2))):
+            if len(number) > len(str(MOST)) or int(number) > MOST:
+                raise self.error(f"{number} is more than {MOST}, the most that solvers count to", place + 1)
         self.header = int(found[1]), int(found[2]), self.number
 
     def read_clauses(self, line: str) -> None:
-        if not self.header:
-            raise self.error("a clause before the header 'p cnf VARIABLES CLAUSES'", 1)
-        variables = self.header[0]
+        variables = self.header[0] if self.header else -1
         for position, token in enumerate(line.split()):
+            if token[0] == "%":  # how the files of the SATLIB collection end
+                self.ended = True
+            if token[0] in "%c":  # a comment
+                return
+            if variables < 0:
+                raise self.error("a clause before the header 'p cnf VARIABLES CLAUSES'", _column(line, position))
             try:
                 literal = int(token.replace("_", "?"))  # Python's 1_000 is no number here
             except ValueError:
@@ -177,7 +192,7 @@ class _Dimacs:
                 self.open = []
             elif -variables <= literal <= variables:
                 if not self.open:
-                    self.opened = self.number
+                    self.opened = self.number, line, position
                 self.open.append(literal)
             else:
                 message = f"literal {literal} is out of range: the header says {variables} variables"
@@ -188,7 +203,8 @@ class _Dimacs:
             raise self.error("no header 'p cnf VARIABLES CLAUSES'", 1)
         variables, clauses, line = self.header
         if self.open:
-            raise self.error("the last clause has no 0 at its end", None, self.opened)
+            number, text, position = self.opened
+            raise self.error("the last clause has no 0 at its end", _column(text, position), number)
         if len(self.clauses) != clauses:
             raise self.error(f"header says {clauses} clauses, file has {len(self.clauses)}", 1, line)
         return variables, self.clauses

@@ -247,7 +247,7 @@ class Engine:
         literals = _bits(s.plane[rows])[:, self._spot]
         free = _bits(s.plane[rows, t.planes :])[:, domain]
         top = s.counts[rows, state.TOP] - 1
-        selecting = self.options.select != "mrv"
+        selecting = self.options.guide_selects
         return Asks(
             structure=self.structure,
             instances=[self.instances[r] for r in rows],
@@ -372,14 +372,16 @@ class Engine:
         found = np.flatnonzero(s.counts[:, state.SOLUTIONS] > 0)
         solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
         phases = s.counts[:, state.PHASE].tolist()
-        figures = [state.NODES, state.BACKTRACKS, state.ASKS, state.DEPTH, state.SOLUTIONS]
+        figures = [state.NODES, state.BACKTRACKS, state.ASKS, state.DEPTH, state.SOLUTIONS, state.TRIES]
         costs = zip(self.seconds.tolist(), self.calls.tolist(), self.guide_seconds.tolist(), strict=True)
         rows = zip(phases, s.counts[:, figures].tolist(), costs, strict=True)
         return [
-            Outcome(_STATUS[phase], solutions.get(i), nodes, backtracks, asks, depth, seconds, count, calls, guide)
+            Outcome(
+                _STATUS[phase], solutions.get(i), nodes, backtracks, asks, depth, seconds, count, calls, guide, tries
+            )
             if phase in _STATUS
             else None
-            for i, (phase, (nodes, backtracks, asks, depth, count), (seconds, calls, guide)) in enumerate(rows)
+            for i, (phase, (nodes, backtracks, asks, depth, count, tries), (seconds, calls, guide)) in enumerate(rows)
         ]
 
     def _decoded(self, rows: NDArray[np.int64]) -> list[Any]:

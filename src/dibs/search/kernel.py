@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dibs.search.machine import borrow, ones, trailing_zeros
 from dibs.search.state import (
     AGAIN,
+    ARITY,
     ARRANGE,
     ASKS,
     BACKTRACKS,
@@ -50,6 +51,7 @@ from dibs.search.state import (
     TOP,
     TRAIL,
     TRIED,
+    TRIES,
     TRY,
     UNSAT,
     WAIT,
@@ -57,7 +59,7 @@ from dibs.search.state import (
     Rules,
     Searches,
 )
-from dibs.search.tables import CHOSEN, FORCE, ONE, Tables
+from dibs.search.tables import CHOSEN, FORCE, ONE, SHIFT, Tables
 
 Int = Any  # a machine integer, signed or not as Numba infers it
 
@@ -101,6 +103,7 @@ def borrowed(t: Tables) -> Tables:
         borrow(t.mate_word), borrow(t.mate_mask), borrow(t.watch_start), borrow(t.watch), borrow(t.group),
         borrow(t.act), borrow(t.unit_start), borrow(t.unit_low), borrow(t.unit_high),
         borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
+        borrow(t.clause), borrow(t.clause_start), borrow(t.clause_member),
         borrow(t.unit), borrow(t.address), borrow(t.outer),
     )  # fmt: skip
 
@@ -414,12 +417,80 @@ def reaches(t: Tables, s: Searches, domain: Int, bits: NDArray[np.uint64]) -> In
 
 
 @_part
-def select(t: Tables, s: Searches, tie: Int, bits: NDArray[np.uint64]) -> Int:
-    """The undecided domain with the fewest open literals (MRV), ties by `tie`; -1 when all are decided.
+def first_undecided(t: Tables, s: Searches) -> Int:
+    """The undecided domain of the lowest number; -1 when all are decided."""
+    for row in range(t.rows):
+        if s.plane[_at(t.planes + row)]:
+            return (row << 6) + trailing_zeros(s.plane[_at(t.planes + row)])
+    return -1
 
-    `bits` [rows] is scratch.
+
+@_part
+def jeroslow_wang(t: Tables, s: Searches, literal: Int) -> float:
+    """The sum of 2^-k over the watched groups of a literal that are not satisfied, with k open members."""
+    found = 0.0
+    for k in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 1)]):
+        state = s.group[t.watch[_at(k)]]
+        if state < CHOSEN:
+            found += 2.0 ** -np.float64(state >> SHIFT)
+    return found
+
+
+@_part
+def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
+    """A variable of the open clause with the fewest open literals; -1 when all clauses are satisfied.
+
+    Ties: the first such clause and its first variable; or of all their variables the one that is in the most open
+    clauses (degree), by chance (random), or that weighs most in short ones (reach: Jeroslow and Wang's sum).
     """
-    planes, rows = t.planes, t.rows
+    least, best = np.int64(1 << 30), np.int64(-1)
+    for c in range(len(t.clause)):
+        size = s.group[t.clause[_at(c)]] >> SHIFT
+        if size < least:  # a satisfied clause has a huge one
+            least, best = size, np.int64(c)
+    if least >= CHOSEN >> SHIFT:
+        s.counts[ARITY] = 0
+        return -1
+    s.counts[ARITY] = least
+    found, found_rank = np.int64(-1), -1.0
+    for c in range(best, len(t.clause)):
+        if s.group[t.clause[_at(c)]] >> SHIFT != least:
+            continue
+        for k in range(t.clause_start[_at(c)], t.clause_start[_at(c + 1)]):
+            address = np.int64(t.clause_member[_at(k)])
+            domain = address >> 6
+            word = first_word(domain >> 6, t.values) + 2 * (address & 63)
+            if not (s.plane[_at(word)] >> (np.uint64(domain) & _LOW)) & _BIT:
+                continue
+            if tie == 0:
+                return domain
+            literal = np.int64(t.base[_at(domain)])
+            if tie == 1:
+                rank = 0.0
+                for w in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 2)]):
+                    rank += s.group[t.watch[_at(w)]] < CHOSEN
+            elif tie == 2:
+                rank = float(scramble(s.counts[SEED], s.counts[NODES], domain))
+            else:
+                rank = jeroslow_wang(t, s, literal) + jeroslow_wang(t, s, literal + 1)
+            if rank > found_rank:
+                found, found_rank = domain, rank
+    return found
+
+
+@_part
+def select(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Int:
+    """The undecided domain with the fewest open literals (MRV), ties by `rules.tie`; -1 when all are decided.
+
+    Where every variable has two values and there are clauses, a variable of the smallest open clause. Selection
+    `first` takes the lowest number. `bits` [rows] is scratch.
+    """
+    planes, rows, tie = t.planes, t.rows, rules.tie
+    if rules.select == 3:
+        return first_undecided(t, s)
+    if len(t.watching) > 0 and len(t.clause) > 0:
+        domain = in_clause(t, s, tie)
+        return domain if domain >= 0 else first_undecided(t, s)
     surely = 2 if t.forcing else 0  # no undecided domain can have fewer
     least, best = 65, -1
     for row in range(rows):
@@ -478,6 +549,8 @@ def arrange(t: Tables, s: Searches, domain: Int, order: Int, slot: Int, first: I
             key = float(scramble(s.counts[SEED], s.counts[NODES], base + value + (1 << 32)))
         elif order == BY_SCORE:
             key = score_of(s, slot, base + value)
+        elif order == 5:
+            key = jeroslow_wang(t, s, base + value) if len(t.watching) > 0 else 0.0
         spot = end
         if order:
             while spot > first and keys[spot - 1] < key:
@@ -567,7 +640,7 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
     value or none (level `eliminate`). `bits` [rows] is scratch.
     """
     size, _ = fewest(t, s, fallback >> 6)
-    if rules.select == 0 or size < 2 or here(s, s.counts[TOP] - 1) < HOPEFUL:
+    if rules.select == 0 or rules.select == 3 or size < 2 or here(s, s.counts[TOP] - 1) < HOPEFUL:
         return fallback, first_choice(t, s, slot, fallback)[0]
     if rules.select == 2:
         for row in range(t.rows):
@@ -583,7 +656,10 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
             among &= among - _BIT
             share, value = first_choice(t, s, slot, domain)
             rank = share
-            if rules.select == 2:
+            if rules.select == 2 and len(t.watching) > 0 and len(t.clause) > 0:
+                against = np.int64(t.base[_at(domain)]) + 1 - value  # the literal that the choice makes false
+                rank = share**CAUTION * (1.0 + DECIDES * jeroslow_wang(t, s, against))
+            elif rules.select == 2:
                 rank = share**CAUTION * (1.0 + reach(t, s, domain, value, bits))
             if rank > best_rank:
                 best, best_share, best_rank = domain, share, rank
@@ -628,6 +704,8 @@ def asking(t: Tables, s: Searches, rules: Rules, domain: Int, top: Int) -> bool:
     size = np.int64(0)
     for v in range(values):
         size += np.int64((s.plane[_at(first + 2 * v)] >> (np.uint64(domain) & _LOW)) & _BIT)
+    if len(t.watching) > 0 and len(t.clause) > 0 and rules.select != 3:
+        size = s.counts[ARITY]  # of the clause
     if rules.trigger == 4:
         return bool(size >= 2) and worth(t, s, rules, domain, size, top)
     return bool(size >= 2 and (rules.trigger == 1 or (size == 2) == (rules.trigger == 2)))
@@ -814,7 +892,7 @@ def again(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
 def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> None:
     """On a consistent state: note a solution, or open a node at the selected domain."""
     counts = s.counts
-    domain = select(t, s, rules.tie, bits)
+    domain = select(t, s, rules, bits)
     if domain < 0:
         if counts[SOLUTIONS] < len(s.answer):
             s.answer[counts[SOLUTIONS]] = s.value
@@ -903,6 +981,7 @@ def next_value(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) 
             note(s, rules, FAILED, 0)
         return -1
     note(s, rules, TRIED, np.int64(s.order[s.frame_next[top]]))
+    counts[TRIES] += 1
     queue[0] = s.order[s.frame_next[top]]
     s.frame_next[top] += np.uint32(1)
     s.frame_found[top] = counts[SOLUTIONS]

@@ -9,9 +9,9 @@ from dibs.problem.structure import Level
 from dibs.ranges import check, option
 
 Tie = Literal["index", "degree", "reach", "random"]
-Order = Literal["ascending", "lcv", "mcv", "random", "oracle"]
+Order = Literal["ascending", "true", "lcv", "mcv", "jw", "random", "oracle"]
 Trigger = Literal["always", "binary", "ternary", "worth"]
-Select = Literal["mrv", "mrv-confident", "confident"]
+Select = Literal["mrv", "mrv-confident", "confident", "first"]
 Strategy = Literal["dfs", "restarts", "discrepancy"]
 
 
@@ -21,12 +21,17 @@ class Options:
 
     level: Level = option("hidden", "what one choice propagates", Level)
     tie: Tie = option("index", "which of the domains with the fewest values is branched on", Tie)
-    order: Order = option("ascending", "which value is tried first", Order)
+    order: Order = option(
+        "ascending", "which value is tried first; in a formula true is ascending, jw Jeroslow and Wang's", Order
+    )
     trigger: Trigger = option(
         "always", "where the guide is asked: any node, 2 values, 3 or more, where it is worth the time", Trigger
     )
     select: Select = option(
-        "mrv", "which domain is branched on: the fewest values; of these, or of all, where the guide is sure", Select
+        "mrv",
+        "which variable is branched on: the fewest values (in a formula: one of the smallest clause); of these, "
+        "or of all, where the guide is sure; the first",
+        Select,
     )
     keep: float | None = option(
         None, "a ranking serves the nodes below it while its surest choice is this probable", None, 0, 1, whole=False
@@ -52,3 +57,8 @@ class Options:
 
     def __post_init__(self) -> None:
         check(self)
+
+    @property
+    def guide_selects(self) -> bool:
+        """Whether a ranking also chooses the variable to branch on."""
+        return self.select in ("mrv-confident", "confident")

@@ -34,3 +34,4 @@ class Outcome:
     solutions: int  # solutions found; exact unless it equals the wanted `count` or the status is LIMIT
     calls: int = 0  # forward passes of a model for this search: asks x passes for an ask; 0 without a model
     guide_seconds: float = 0.0  # wall-clock of the guide: the time of a batch is shared equally among its asks
+    tries: int = 0  # values tried: those that failed, and those on the way to a solution

@@ -88,7 +88,8 @@ def race(
 
 def alone(options: Options) -> Options:
     """The same search as if there were no guide, to the end of its own budget."""
-    return replace(options, select="mrv", keep=None, strategy="dfs", after=None)
+    select = "mrv" if options.guide_selects else options.select
+    return replace(options, select=select, keep=None, strategy="dfs", after=None)
 
 
 def _going(engine: Engine, rows: NDArray[np.int64], options: Options, limit: Any) -> NDArray[np.bool_]:
@@ -113,4 +114,5 @@ def _merged(plain: Outcome | None, guided: Outcome | None) -> Outcome | None:
         seconds=plain.seconds + guided.seconds,
         calls=guided.calls,
         guide_seconds=guided.guide_seconds,
+        tries=plain.tries + guided.tries,
     )

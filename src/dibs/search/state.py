@@ -34,7 +34,9 @@ RUN = 14  # runs begun from the root: 1 in a depth-first search
 RUN_END = 15  # strategy `restarts`: the next run begins at so many nodes
 LOGGED = 16  # events in `log`
 HOPELESS = 17  # open frames when the guide said that there is no solution below the innermost one; 0: it has not
-COUNTERS = 18
+ARITY = 18  # where MRV is about clauses: the open literals of the clause that it took; 0 if there was none
+TRIES = 19  # values tried
+COUNTERS = 20
 
 # Columns of `Searches.real`.
 LEAST = 0  # strategy `discrepancy`: this run tries values whose path has at least this log-probability
@@ -46,10 +48,10 @@ ENTERED, TRIED, FAILED, SOLVED, BEGUN = range(5)  # a domain, an address, -, -, 
 EVENT = 32
 
 TIES = {"index": 0, "degree": 1, "random": 2, "reach": 3}
-ORDERS = {"ascending": 0, "lcv": 1, "mcv": 2, "random": 3}
+ORDERS = {"ascending": 0, "true": 0, "lcv": 1, "mcv": 2, "random": 3, "jw": 5}
 BY_SCORE = 4
 TRIGGERS = {"never": 0, "always": 1, "binary": 2, "ternary": 3, "worth": 4}
-SELECTS = {"mrv": 0, "mrv-confident": 1, "confident": 2}
+SELECTS = {"mrv": 0, "mrv-confident": 1, "confident": 2, "first": 3}
 STRATEGIES = {"dfs": 0, "restarts": 1, "discrepancy": 2}
 NEVER_KEEP = 2.0  # `Rules.keep`: no choice is that sure
 RANKINGS = 8  # slots where rankings are kept

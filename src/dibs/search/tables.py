@@ -69,6 +69,9 @@ class Tables(NamedTuple):
     peer_start: NDArray[np.uint32]  # [D+1] domains that can take a literal from each: (word, mask) pairs
     peer_word: NDArray[np.uint32]
     peer_mask: NDArray[np.uint64]
+    clause: NDArray[np.uint32]  # [C] the watched groups that are clauses: at least one, in a structure of two values
+    clause_start: NDArray[np.uint32]  # [C+1] their members
+    clause_member: NDArray[np.uint32]  # addresses, ascending in each
     unit: NDArray[np.uint32]  # addresses that a one-member group forces before any choice
     address: NDArray[np.uint32]  # [structure's literals] where each of its literals went
     outer: NDArray[np.int64]  # [L] the structure's literal, or -1 for a complement
@@ -116,6 +119,7 @@ def _build(s: Structure, level: Level) -> Tables:
     own = np.arange(domains)
     peer_start, peer_word, peer_mask = _pack(start, group_of, own, s.start, home, home, max(rows, 1))
     unit_start, unit_low, unit_high = _units(swept, address, owner, values)
+    clause, clause_start, clause_member = _clauses(s, watched & (values == 2), address, owner, sizes)
     return Tables(
         rows=rows,
         values=values,
@@ -143,6 +147,9 @@ def _build(s: Structure, level: Level) -> Tables:
         peer_start=peer_start,
         peer_word=peer_word,
         peer_mask=peer_mask,
+        clause=clause,
+        clause_start=clause_start,
+        clause_member=clause_member,
         unit=address[s.start[:-1][lone]].astype(np.uint32),
         address=address_of[inner].astype(np.uint32),
         outer=outer,
@@ -174,6 +181,20 @@ def _units(
     np.bitwise_or.at(words, (domain // 64, where), np.uint64(1) << (domain % 64).astype(np.uint64))
     start = np.searchsorted(key, np.arange(values + 1) * len(swept))
     return start.astype(np.uint32), words[0], words[1]
+
+
+def _clauses(
+    s: Structure,
+    watched: NDArray[np.bool_],
+    address: NDArray[np.int64],
+    owner: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
+    """Of the watched groups those that only ask for at least one member: their numbers, and their members as CSR."""
+    clauses = watched & ~s.exclusive
+    start = np.concatenate([[0], np.cumsum(sizes[clauses])])
+    numbers = (np.cumsum(watched) - 1)[clauses]
+    return numbers.astype(np.uint32), start.astype(np.uint32), address[clauses[owner]].astype(np.uint32)
 
 
 def plane_bit(address: NDArray[np.integer[Any]], values: int) -> NDArray[np.int64]:

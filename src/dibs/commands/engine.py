@@ -1,0 +1,75 @@
+"""`dibs solve --engine`: which flags another engine takes, and its answers in place of dibs' own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from dibs import engines
+from dibs.commands.answer import Answer
+from dibs.engines.options import EngineOptions
+from dibs.engines.proof import formula_path
+from dibs.engines.registry import adapter, check_advice, check_proofs
+from dibs.guide.guidance import Guidance
+from dibs.problem import CNF, Instance
+from dibs.search import Outcome, Status
+from dibs.search.policy import Waiting, waiting
+
+OF_GUIDES = ("advice", "sure", "depth", "keep", "asks")  # without a guide they would do nothing
+OF_DECISIONS = ("sure", "depth", "keep")
+REFUSED_OF_GUIDES = ("alpha", "steps")  # of the paper's score at one cell; engines read probabilities
+
+
+class Engine:
+    """An engine that is not dibs' own, with the user's settings; raises ValueError where they make no sense."""
+
+    def __init__(self, name: str, given: Mapping[str, Any], proof: str | None) -> None:
+        own = [key for key in given if key not in (*EngineOptions.__dataclass_fields__, *Guidance.__dataclass_fields__)]
+        for key in (*own, *(key for key in REFUSED_OF_GUIDES if key in given)):
+            if (key, given[key]) != ("count", 1):
+                raise ValueError(f"{key} = {given[key]!r} is for dibs' own search, not for engine {name}")
+        guidance = Guidance(**{key: given[key] for key in Guidance.__dataclass_fields__ if key in given})
+        for key in OF_GUIDES:
+            if key in given and guidance.guide is None:
+                raise ValueError(f"{key} = {given[key]!r} is about a guide: name one with guide")
+        self.name = name
+        self.options = EngineOptions(**{k: given[k] for k in EngineOptions.__dataclass_fields__ if k in given})
+        self.guide: Waiting | None = waiting(guidance) if guidance.guide else None
+        self.proof = None if proof is None else Path(proof)
+        advice = check_advice(name, self.options.advice)
+        for key in OF_DECISIONS:
+            if key in given and advice != "decisions":
+                raise ValueError(f"{key} = {given[key]!r} is about advice = 'decisions', not {advice!r}")
+        if proof is not None:
+            check_proofs(name)
+        adapter(name)  # raises where it is not installed
+
+    def solved(self, problems: Iterator[tuple[int, Instance]], stopped: Callable[[], bool]) -> Iterator[list[Answer]]:
+        """Answers one by one; none for a search that was stopped."""
+        for line, instance in problems:
+            outcome = engines.solve(
+                instance, self.name, guide=self.guide, proof=self.proof, stopped=stopped, **asdict(self.options)
+            )
+            if outcome.status is Status.LIMIT and stopped():
+                return
+            yield [(line, instance, outcome)]
+
+    def about_proof(self, instance: Instance, outcome: Outcome) -> str | None:
+        """What became of the proof, in one line."""
+        if self.proof is None:
+            return None
+        if outcome.status is not Status.UNSAT:
+            return f"{self.proof}: not written, the answer is {outcome.status}: a proof is for UNSAT"
+        about = "" if isinstance(instance, CNF) else f" of the formula in {formula_path(self.proof)}"
+        return f"{self.proof}: a DRAT proof{about}"
+
+
+def check_own(given: Mapping[str, Any], proof: str | None) -> None:
+    """Raise ValueError for what dibs' own search does not take."""
+    for key in ("advice", "sure", "depth"):
+        if key in given:
+            raise ValueError(f"{key} = {given[key]!r} is for other engines: name one with engine")
+    if proof is not None:
+        check_proofs("own")

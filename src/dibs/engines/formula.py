@@ -1,0 +1,98 @@
+"""Any instance as a propositional formula over its literals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.cnf import CNF
+from dibs.problem.structure import Instance, Need, Structure
+
+PAIRWISE = 64  # at-most-one groups with more open literals than this get variables of their own: a ladder
+
+
+class Formula(NamedTuple):
+    """Clauses over variables 1..`variables`, and how the instance's literals are written in them."""
+
+    variables: int
+    clauses: Sequence[Sequence[int]]
+    signed: NDArray[np.int64]  # [literals] the signed variable that a literal is
+
+    def as_cnf(self) -> CNF:
+        return CNF(self.variables, self.clauses)
+
+    def true(self, model: Iterable[int]) -> NDArray[np.int64]:
+        """The true literals of a model, ascending; a variable that the engine never saw is False."""
+        value = np.zeros(self.variables + 1, bool)
+        value[[z for z in model if 0 < z <= self.variables]] = True
+        return np.flatnonzero(value[np.abs(self.signed)] == (self.signed > 0))
+
+    def literals(self, wanted: NDArray[np.int8]) -> list[int]:
+        """Signed variables, each once, for wishes [literals]: 1 true, -1 false, 0 none."""
+        chosen = self.signed * wanted
+        return [int(z) for z in dict.fromkeys(chosen[chosen != 0].tolist())]
+
+
+def encode(instance: Instance, written: bool = True) -> Formula:
+    """A CNF is taken word for word, so that a proof is about the user's file; others are written from their groups.
+
+    Without `written` there are no clauses, for engines that take the groups themselves.
+    """
+    if isinstance(instance, CNF):
+        variable = np.arange(1, instance.variables + 1)
+        return Formula(instance.variables, instance.clauses, np.stack([variable, -variable], axis=1).ravel())
+    structure = instance.structure
+    writer = _Writer(structure.literals)
+    if written:
+        writer.write(structure, instance.given)
+    return Formula(writer.variables, writer.clauses, np.arange(1, structure.literals + 1))
+
+
+class _Writer:
+    """Literal l is variable l + 1; ladders have the variables after them."""
+
+    def __init__(self, literals: int) -> None:
+        self.variables = literals
+        self.clauses: list[list[int]] = []
+
+    def write(self, structure: Structure, given: NDArray[np.int64]) -> None:
+        """The givens, what they exclude at once, and the groups over what is left."""
+        true, dead = _excluded(structure, given)
+        self.clauses += [[z + 1] for z in np.flatnonzero(true).tolist()]
+        self.clauses += [[-z - 1] for z in np.flatnonzero(dead).tolist()]
+        kinds = zip(structure.exclusive.tolist(), (structure.need > Need.NONE).tolist(), strict=True)
+        for group, (exclusive, needed) in enumerate(kinds):
+            members = structure.members(group)
+            if true[members].any():
+                continue
+            alive = (members[~dead[members]] + 1).tolist()
+            if needed:
+                self.clauses.append(alive)
+            if exclusive:
+                self.clauses += self.at_most_one(alive)
+
+    def at_most_one(self, literals: list[int]) -> Iterator[list[int]]:
+        if len(literals) <= PAIRWISE:
+            yield from ([-a, -b] for a, b in combinations(literals, 2))
+            return
+        # A ladder: step i says that one of the first i + 1 literals is true.
+        steps = list(range(self.variables + 1, self.variables + len(literals)))
+        self.variables += len(steps)
+        yield from ([-low, high] for low, high in pairwise(steps))
+        yield from ([-z, step] for z, step in zip(literals, steps, strict=False))
+        yield from ([-z, -step] for z, step in zip(literals[1:], steps, strict=True))
+
+
+def _excluded(structure: Structure, given: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """[literals] the givens, and what shares an at-most-one group with another of them."""
+    true = np.zeros(structure.literals, bool)
+    true[given] = True
+    group = np.repeat(np.arange(structure.groups), np.diff(structure.start))
+    hits = np.bincount(group, true[structure.member], structure.groups)[group]
+    dead = np.zeros(structure.literals, bool)
+    dead[structure.member[structure.exclusive[group] & (hits > true[structure.member])]] = True
+    return true, dead

@@ -1,0 +1,161 @@
+"""`dibs solve --engine`: what it prints, what it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import dibs
+from oddities import proves
+from shell import PUZZLE, SEARCHED, SOLUTION, UNSAT, Run, runner
+
+PROVERS = ["glucose4", "cadical195"]
+CONTRADICTION = "p cnf 2 4\n1 2 0 -1 2 0\n1 -2 0 -1 -2 0\n"
+FIELDS = {"id", "status", "solution", "nodes", "backtracks", "asks", "calls", "depth", "seconds", "guide_seconds"}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    return runner(capsys, monkeypatch)
+
+
+@pytest.fixture(params=[*PROVERS, "cp-sat"])
+def engine(request: pytest.FixtureRequest) -> str:
+    if request.param == "cp-sat":
+        pytest.importorskip("ortools")
+    return str(request.param)
+
+
+def test_a_puzzle(run: Run, engine: str) -> None:
+    result = run("solve", PUZZLE, "--engine", engine)
+    assert (result.code, result.err) == (0, "")
+    *grid, summary = result.out.splitlines()
+    assert grid == dibs.Sudoku.parse(SOLUTION).format().splitlines()
+    assert re.fullmatch(rf"SAT  {engine}: \d+ decisions?, \d+ conflicts?, [0-9.]+ m?s", summary)
+    assert run("solve", UNSAT, "--engine", engine).out.startswith(f"UNSAT  {engine}: ")
+
+
+def test_a_formula(run: Run, engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "f.cnf"
+    path.write_text("p cnf 2 2\n1 -2 0\n2 0\n")
+    result = run("solve", path, "--engine", engine)
+    assert (result.code, result.err) == (10, "")
+    assert result.out.split("\n", 1)[1] == "s SATISFIABLE\nv 1 2 0\n"
+    path.write_text(CONTRADICTION)
+    result = run("solve", path, "--engine", engine)
+    assert (result.code, result.out.split("\n", 1)[1]) == (20, "s UNSATISFIABLE\n")
+    assert result.out.startswith(f"c UNSAT  {engine}: ")
+    result = run("solve", path, "--engine", engine, "--seconds", 0)
+    assert (result.code, result.out.split("\n", 1)[1]) == (0, "s UNKNOWN\n")
+    answer = run("solve", path, "--engine", engine, "--json")
+    assert answer.code == 20
+    assert json.loads(answer.out).keys() >= FIELDS
+
+
+def test_a_file_of_many(run: Run, engine: str, tmp_path: Path) -> None:
+    path = tmp_path / "list"
+    path.write_text(f"{PUZZLE}\n{PUZZLE[:80]}\n{UNSAT}\n")
+    result = run("solve", path, "--engine", engine)
+    assert (result.code, result.out) == (2, f"1 SAT {SOLUTION}\n3 UNSAT\n")
+    report, summary = result.err.splitlines()
+    assert report.startswith(f"{path}:2:80: 80 cells")
+    assert summary.startswith("2 puzzles: 1 SAT, 1 UNSAT, 0 LIMIT, 1 bad; ")
+
+
+def test_a_guide(run: Run, engine: str, shipped: Path) -> None:
+    answer = json.loads(run("solve", SEARCHED, "--engine", engine, "--guide", "relational", "--json").out)
+    assert (answer["status"], answer["asks"], answer["calls"]) == ("SAT", 1, 1)
+    assert answer["guide_seconds"] > 0
+    refused = run("solve", CONTRADICTION, "--engine", engine, "--guide", "relational")
+    assert refused.complaint.startswith("<argument>:1: ")
+
+
+def test_decisions(run: Run, shipped: Path) -> None:
+    square = "." * 49
+    words = ["--family", "latin", "--engine", "cadical195", "--guide", "relational", "--advice", "decisions"]
+    answer = json.loads(run("solve", square, *words, "--sure", 0, "--asks", 5, "--depth", 9, "--json").out)
+    assert (answer["status"], answer["asks"]) == ("SAT", 5)
+    assert re.search(r"5 asks, 5 calls, .* guide ", run("solve", square, *words, "--sure", 0, "--asks", 5).out)
+
+
+@pytest.mark.parametrize("engine", PROVERS)
+def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
+    path, proof = tmp_path / "f.cnf", tmp_path / "f.drat"
+    path.write_text(CONTRADICTION)
+    result = run("solve", path, "--engine", engine, "--proof", proof)
+    assert (result.code, result.err) == (20, f"{proof}: a DRAT proof\n")
+    assert proves(dibs.CNF.parse(CONTRADICTION), proof.read_text())
+    proof.unlink()
+    path.write_text("p cnf 1 1\n1 0\n")
+    result = run("solve", path, "--engine", engine, "--proof", proof, "--json")
+    assert (result.code, result.err) == (10, f"{proof}: not written, the answer is SAT: a proof is for UNSAT\n")
+    assert not proof.exists()
+    result = run("solve", UNSAT, "--engine", engine, "--proof", proof)
+    assert (result.code, result.err) == (0, f"{proof}: a DRAT proof of the formula in {proof}.cnf\n")
+    assert proves(dibs.CNF.read(f"{proof}.cnf"), proof.read_text())
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--proof p", "engine own writes no proofs: use glucose4 or cadical195"),
+        ("--advice phases", "advice = 'phases' is for other engines: name one with engine"),
+        ("--sure 0.5", "sure = 0.5 is for other engines: name one with engine"),
+        ("--engine glucose4 --nodes 5", "nodes = 5 is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --count 2", "count = 2 is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --policy auto", "policy = 'auto' is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --workers 2", "workers = 2 is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --level naked", "level = 'naked' is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --order oracle", "order = 'oracle' is for dibs' own search, not for engine glucose4"),
+        (
+            "--engine glucose4 --guide relational --alpha 0.5",
+            "alpha = 0.5 is for dibs' own search, not for engine glucose4",
+        ),
+        ("--engine glucose4 --advice phases", "advice = 'phases' is about a guide: name one with guide"),
+        ("--engine glucose4 --asks 3", "asks = 3 is about a guide: name one with guide"),
+        (
+            "--engine glucose4 --guide relational --advice decisions",
+            "advice = 'decisions': engine glucose4 takes phases",
+        ),
+        (
+            "--engine cadical195 --guide relational --advice decisions --sure 2",
+            "sure = 2.0: it must be a number from 0 to 1",
+        ),
+        (
+            "--engine cadical195 --guide relational --keep 0.5",
+            "keep = 0.5 is about advice = 'decisions', not 'phases'",
+        ),
+        ("--engine glucose4 --seconds -1", "seconds = -1.0: it must be a number, 0 or more"),
+        (
+            "--engine kissat",
+            'Invalid value "kissat" for --engine. Choose from: "own", "glucose4", "cadical195", "cp-sat".',
+        ),
+    ],
+)
+def test_refused(run: Run, words: str, message: str) -> None:
+    assert run("solve", PUZZLE, *words.split()).complaint == f"dibs: {message}"
+
+
+def test_files_of_proofs_that_make_no_sense(run: Run, tmp_path: Path) -> None:
+    words = ["--engine", "glucose4", "--proof"]
+    assert run("solve", UNSAT, *words, tmp_path).complaint == f"{tmp_path}: is a directory"
+    missing = tmp_path / "none" / "p"
+    assert run("solve", UNSAT, *words, missing).complaint == f"{missing}: cannot be written: No such file or directory"
+    several = f"{UNSAT}\n{UNSAT}\n".encode()
+    assert (
+        run("solve", "-", *words, tmp_path / "p", stdin=several).complaint
+        == "dibs: a proof is about one puzzle or formula, and there are several"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_engine_that_is_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "dibs.engines.cpsat", raising=False)
+    monkeypatch.delattr("dibs.engines.cpsat", raising=False)
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    complaint = run("solve", PUZZLE, "--engine", "cp-sat").complaint
+    assert complaint == "dibs: engine cp-sat needs ortools: pip install 'dibs[cp]'"

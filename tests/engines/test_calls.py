@@ -1,0 +1,126 @@
+"""What `dibs.engines.solve` refuses, and what it does with the file of a proof."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import dibs
+from dibs import engines
+from oddities import proves
+from shell import SEARCHED, UNSAT
+
+CONTRADICTION = dibs.CNF(2, [[1, 2], [-1, 2], [1, -2], [-1, -2]])
+PROVERS = ["glucose4", "cadical195"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "options", "message"),
+    [
+        ("minisat", {}, "engine = 'minisat': choose one of own, glucose4, cadical195, cp-sat"),
+        ("glucose4", {"advice": "decisions"}, "advice = 'decisions': engine glucose4 takes phases"),
+        ("cadical195", {"advice": "hints"}, "advice = 'hints': engine cadical195 takes phases or decisions"),
+        ("cadical195", {"advice": "luck"}, "advice = 'luck': choose one of auto, phases, decisions, hints"),
+        ("cadical195", {"sure": 2}, "sure = 2: it must be a number from 0 to 1"),
+        ("cadical195", {"depth": -1}, "depth = -1: it must be a whole number, 0 or more"),
+        ("own", {"proof": "p"}, "engine own writes no proofs: use glucose4 or cadical195"),
+        ("cp-sat", {"proof": "p"}, "engine cp-sat writes no proofs: use glucose4 or cadical195"),
+    ],
+)
+def test_refused(engine: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as caught:  # noqa: PT011
+        engines.solve(CONTRADICTION, engine, **options)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("engine", "module", "message"),
+    [
+        ("glucose4", "pysat.solvers", "engine glucose4 needs python-sat: pip install 'dibs[sat]'"),
+        ("cadical195", "pysat.solvers", "engine cadical195 needs python-sat: pip install 'dibs[sat]'"),
+        ("cp-sat", "ortools", "engine cp-sat needs ortools: pip install 'dibs[cp]'"),
+    ],
+)
+def test_an_engine_that_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, engine: str, module: str, message: str
+) -> None:
+    for name in [name for name in sys.modules if name.startswith(("dibs.engines.c", "dibs.engines.g", "ortools"))]:
+        monkeypatch.delitem(sys.modules, name)
+        if name.startswith("dibs"):
+            monkeypatch.delattr(name, raising=False)  # of the package
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(dibs.InputError) as caught:
+        engines.solve(CONTRADICTION, engine)
+    assert str(caught.value) == message
+
+
+def test_a_wrong_solution_is_never_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dibs.CNF, "violation", lambda *_: "wrong")
+    with pytest.raises(dibs.WrongSolution, match="wrong"):
+        engines.solve(dibs.CNF(1, [[1]]), "glucose4")
+
+
+def test_not_an_instance() -> None:
+    with pytest.raises(TypeError, match="is not an instance to solve"):
+        engines.solve("p cnf 0 0", "glucose4")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("engine", PROVERS)
+def test_a_proof_of_a_formula(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "p.drat"
+    assert engines.solve(CONTRADICTION, engine, proof=path).status == "UNSAT"
+    assert [file.name for file in tmp_path.iterdir()] == ["p.drat"]
+    assert path.read_text().endswith("\n0\n")
+    assert proves(CONTRADICTION, path.read_text())
+    odd: list[list[list[int]]] = [[[]], [[1], [], [-1]], [[1, 2], []]]
+    for clauses in odd:
+        engines.solve(dibs.CNF(2, clauses), engine, proof=path)
+        assert path.read_text() == "0\n"
+    engines.solve(dibs.CNF(1, [[1], [-1]]), engine, proof=path)
+    assert path.read_text() == "0\n"
+
+
+@pytest.mark.parametrize("engine", PROVERS)
+def test_without_unsat_there_is_no_proof(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "p.drat"
+    engines.solve(dibs.CNF(1, [[1]]), engine, proof=path)
+    engines.solve(CONTRADICTION, engine, proof=path, seconds=0)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("another")
+    engines.solve(dibs.CNF(1, [[1]]), engine, proof=path)
+    assert path.read_text() == "another"
+
+
+@pytest.mark.parametrize("engine", PROVERS)
+def test_the_proof_of_a_puzzle_comes_with_its_formula(tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "p.drat"
+    pigeons = [[5 * p + hole for hole in range(5)] for p in range(6)]
+    holes = [[5 * p + hole for p in range(6)] for hole in range(5)]
+    for problem in (
+        dibs.Sudoku.parse(UNSAT),
+        dibs.Problem(30, exactly_one=pigeons, at_most_one=holes),
+        dibs.Latin([1, 2, 0, 0, 0, 0, 0, 0, 3] + [0] * 7),
+        dibs.Sudoku([1, 1] + [0] * 14),
+    ):
+        status = engines.solve(problem, engine, proof=path).status
+        assert path.exists() == (status == "UNSAT")
+        if status == "UNSAT":
+            assert proves(dibs.CNF.read(tmp_path / "p.drat.cnf"), path.read_text())
+            path.unlink()
+
+
+def test_the_formula_of_a_puzzle_has_its_solution(tmp_path: Path) -> None:
+    puzzle = dibs.Sudoku.parse(SEARCHED)
+    formula = engines.formula.encode(puzzle).as_cnf()
+    model = engines.solve(formula, "cadical195").solution
+    assert puzzle.decode(dibs.engines.formula.encode(puzzle).true(model)) == dibs.solve(puzzle).solution
+
+
+def test_a_proof_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(dibs.InputError, match="is a directory"):
+        engines.solve(CONTRADICTION, "glucose4", proof=tmp_path)
+    with pytest.raises(dibs.InputError, match="cannot be written: No such file or directory"):
+        engines.solve(CONTRADICTION, "glucose4", proof=tmp_path / "none" / "p")

@@ -1,0 +1,102 @@
+"""Sudokus, Latin squares and users' own problems through every engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dibs
+from dibs import engines
+from dibs.engines.formula import PAIRWISE, encode
+from guides import BAD, SURE, Scored, knowing
+from judge import solutions
+from randoms import mixture
+from shell import SEARCHED, UNSAT
+
+ENGINES = ["glucose4", "cadical195", "cp-sat"]
+FAMILIES = (dibs.Sudoku, dibs.Latin, dibs.Problem)
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    if request.param == "cp-sat":
+        pytest.importorskip("ortools")
+    return str(request.param)
+
+
+def ways(engine: str) -> list[dict[str, Any]]:
+    doors = engines.ENGINES[engine].advice
+    return [{"advice": advice, "sure": 0.1, "asks": 1000} for advice in doors]
+
+
+def test_a_mixture_of_families_under_bad_guides(engine: str) -> None:
+    problems = [problem for problem in mixture(seed=11, count=150) if isinstance(problem, FAMILIES)]
+    guides = [None, *(Scored(scores) for scores in [*BAD.values(), *SURE.values(), knowing])]
+    found = set()
+    for i, problem in enumerate(problems):
+        status = "SAT" if solutions(problem, 1) else "UNSAT"
+        for way in ways(engine):
+            outcome = engines.solve(problem, engine, guide=guides[i % len(guides)], **way)
+            assert outcome.status == status, (problem, way)
+            assert (outcome.solution is not None) == (status == "SAT") == (outcome.solutions == 1)
+        found.add((type(problem), status))
+    assert len(found) == 2 * len(FAMILIES)
+
+
+@pytest.mark.parametrize("scores", [*BAD.values(), *SURE.values()], ids=[*BAD, *SURE])
+def test_every_bad_guide(engine: str, scores: Any) -> None:
+    for text in (SEARCHED, UNSAT):
+        puzzle = dibs.Sudoku.parse(text)
+        for way in ways(engine):
+            outcome = engines.solve(puzzle, engine, guide=Scored(scores), **way)
+            assert outcome.status == ("SAT" if text == SEARCHED else "UNSAT")
+            assert outcome.solution == dibs.solve(puzzle).solution
+
+
+def test_a_trained_guide_guides_every_engine(engine: str) -> None:
+    guide = dibs.load_guide("relational")
+    squares = [
+        dibs.Sudoku.parse(SEARCHED),
+        dibs.Latin(np.zeros(49, np.int64)),
+        dibs.Sudoku.parse("." * 256),
+    ]
+    for square in squares:
+        for way in ways(engine):
+            outcome = engines.solve(square, engine, guide=guide, **way)
+            assert outcome.status == "SAT"
+            assert outcome.calls == outcome.asks
+            assert (outcome.guide_seconds > 0) == (outcome.asks > 0)
+            assert way["advice"] == "decisions" or outcome.asks == 1
+
+
+def test_large_groups_have_a_ladder(engine: str) -> None:
+    """The models of an at-most-one group do not depend on how it is written down."""
+    n = PAIRWISE + 3
+    group = list(range(n))
+    assert encode(dibs.Problem(n, at_most_one=[group])).variables == 2 * n - 1
+    assert encode(dibs.Problem(n, at_most_one=[group[:PAIRWISE]])).variables == n
+    for given in ([0], [n // 2], [n - 1]):
+        outcome = engines.solve(dibs.Problem(n, exactly_one=[group], given=given), engine)
+        assert outcome.solution == given
+    last = dibs.Problem(n + 1, exactly_one=[group], at_least_one=[group[-1:]])
+    assert n - 1 in engines.solve(last, engine).solution
+    two = dibs.Problem(n, exactly_one=[group], at_least_one=[group[1:2], group[-1:]])
+    assert engines.solve(two, engine).status == "UNSAT"
+    pigeons = [[p * n + hole for hole in range(n)] for p in range(3)]
+    holes = [[p * n + hole for p in range(3)] for hole in range(n)]
+    assert engines.solve(dibs.Problem(3 * n, exactly_one=pigeons, at_most_one=holes), engine).status == "SAT"
+
+
+def test_limits_and_stops_are_never_unsat(engine: str) -> None:
+    hard = dibs.Latin(np.zeros(12 * 12, np.int64))
+    assert engines.solve(hard, engine, seconds=0).status == "LIMIT"
+    assert engines.solve(hard, engine, stopped=lambda: True).status == "LIMIT"
+    assert engines.solve(hard, engine, seconds=0, guide=Scored(BAD["random"])).solution is None
+
+
+def test_own_is_dibs_itself() -> None:
+    puzzle = dibs.Sudoku.parse(SEARCHED)
+    own, other = engines.solve(puzzle, level="naked"), dibs.solve(puzzle, level="naked")
+    assert (own.nodes, own.backtracks, own.solution) == (other.nodes, other.backtracks, other.solution)
