@@ -1,9 +1,10 @@
 # `make run` and `make test` are all a newcomer needs; both install what they use into .venv.
 PYTHON ?= python3
 VENV := .venv
+RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check agreement bench-core bench-adversaries bench-file figure-depths figure-sizes clean
+.PHONY: run test check agreement bench-core bench-adversaries bench-file bench-resume figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -40,6 +41,14 @@ figure-depths: $(VENV)/.test-installed
 # Plain, guided and auto on 9x9 to 25x25: docs/figures/sizes.svg (some minutes).
 figure-sizes: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/sizes.py
+
+# The tables and figures of docs/RESULTS.md from the runs of `dibs bench` in the folder RUNS; the page says which.
+results: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/results.py $(RUNS)
+
+# Kill a run ten times, its workers and a Ray worker; the records must be those of an undisturbed run (some minutes).
+bench-resume: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/resume.py
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -28,7 +28,6 @@ RUNS = (
     "difficulty",
     "steps",
     "theory",
-    "policy-all",
 )
 
 _TABLE = re.compile(r"<!-- table (\S+) -->\n.*?<!-- end -->", re.DOTALL)

@@ -24,7 +24,7 @@ import pytest
 from dibs.bench import pool, runner
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
-from dibs.bench.runner import Bench, Task, keep
+from dibs.bench.runner import Bench, Performed, Task, keep
 from dibs.cli import main
 from dibs.guide import Guidance
 from dibs.problem import InputError
@@ -207,6 +207,22 @@ def test_processes(
     assert same(tmp_path / "two") == alone
 
 
+def test_every_task_is_handed_out_by_the_first_pool(
+    small: tuple[Experiment, Instances, Bench], tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless a worker dies: a second one would have to load everything again."""
+    pools: list[list[Task]] = []
+
+    def pooled(experiment: Experiment, instances: Instances, left: list[Task], workers: int) -> Performed:
+        pools.append(list(left))
+        for task in left:
+            yield task, {}
+
+    monkeypatch.setattr(pool, "_pooled", pooled)
+    assert [task for task, _ in pool.processes(*small[:2], tasks, 2)] == tasks
+    assert pools == [tasks]
+
+
 def die(*_: object) -> None:
     os._exit(1)
 
@@ -343,7 +359,7 @@ def test_a_cluster_with_another_dibs(
 ) -> None:
     versions = iter(["mine", "theirs"])
     monkeypatch.setattr(runner, "version", lambda: next(versions))
-    with pytest.raises(InputError, match=r"^a worker of the cluster has other version: theirs, not mine$"):
+    with pytest.raises(InputError, match=r"^a worker has other version: theirs, not mine$"):
         list(pool.cluster(*small[:2], tasks, "local"))
     assert ray.ended == 1
 

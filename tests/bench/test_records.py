@@ -67,6 +67,16 @@ def test_records_come_back_by_row_and_instance(store: Store, folder: Path) -> No
     assert store.records(("nodes",)).columns == ["row", "instance", "nodes"]
 
 
+@settings(max_examples=30)
+@given(st.lists(st.lists(st.integers(0, 255), max_size=4), max_size=6))
+def test_lists_come_back(lists: list[list[int]]) -> None:
+    """Empty ones too, each with its own record."""
+    columns = some(*(("a", i) for i in range(len(lists)))).to_dict(as_series=False)
+    found = frame(columns | {"path_place": lists, "path_p": lists})
+    assert found["path_place"].to_list() == found["path_p"].to_list() == lists
+    assert found["ledger_p"].to_list() == [[]] * len(lists)
+
+
 @settings(max_examples=20)
 @given(st.permutations([(row, number) for row in "ab" for number in range(4)]), st.integers(1, 8))
 def test_any_order_of_finishing_reads_the_same(order: list[tuple[str, int]], size: int) -> None:

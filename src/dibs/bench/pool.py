@@ -28,7 +28,11 @@ AHEAD = 2  # tasks for each worker that are handed out at once
 DEATHS = 5  # workers that may die in a row before the run gives up
 KNOCK = 5.0  # seconds to wait at the address of a cluster: Ray itself would wait for minutes
 
-_bench: Bench | None = None  # of a worker process
+# An experiment, its instances, and what the first process says of both: a worker must say the same.
+What = tuple[Experiment, Instances, Mapping[str, Any]]
+
+_what: What | None = None  # of a worker process
+_benches: dict[str, Bench] = {}  # of a worker: guides are loaded once
 
 
 def here(bench: Bench, tasks: Sequence[Task]) -> Performed:
@@ -44,7 +48,7 @@ def processes(experiment: Experiment, instances: Instances, tasks: Sequence[Task
     while left:
         before = len(left)
         try:
-            for task, columns in _pooled(experiment, instances, left, workers):
+            for task, columns in _pooled(experiment, instances, tuple(left), workers):
                 left.remove(task)
                 yield task, columns
         except BrokenProcessPool:
@@ -56,7 +60,8 @@ def processes(experiment: Experiment, instances: Instances, tasks: Sequence[Task
 def _pooled(experiment: Experiment, instances: Instances, tasks: Sequence[Task], workers: int) -> Performed:
     # Fresh processes: a copy of this one would inherit its threads' locks.
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(experiment, instances))
+    what = experiment, instances, described(experiment, instances)
+    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=what)
     try:
         yield from _handed_out(pool, tasks, AHEAD * workers)
     finally:
@@ -91,11 +96,11 @@ def _deaf() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _begin(experiment: Experiment, instances: Instances) -> None:
-    global _bench
+def _begin(*what: Any) -> None:
+    global _what
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    _bench = Bench(experiment, instances)
+    _what = what
 
 
 def _end_with_parent() -> None:
@@ -107,8 +112,20 @@ def _end_with_parent() -> None:
 
 
 def _perform(task: Task) -> Columns:
-    assert _bench is not None
-    return _bench.perform(task)
+    assert _what is not None
+    return _perform_anywhere("", _what, task)
+
+
+def _perform_anywhere(key: str, what: What, task: Task) -> Columns:
+    """In a process of its own, perhaps on another machine; `key` is that of the run."""
+    if key not in _benches:
+        experiment, instances, wanted = what
+        for name, here in described(experiment, instances).items():
+            if here != wanted[name]:
+                raise InputError(f"a worker has other {name}: {here}, not {wanted[name]}")
+        _benches.clear()
+        _benches[key] = Bench(experiment, instances)
+    return _benches[key].perform(task)
 
 
 def cluster(
@@ -159,8 +176,7 @@ def _remote(
 ) -> Performed:
     # If a worker dies, Ray replaces it and begins its task again.
     perform = ray.remote(num_cpus=1, num_gpus=gpus, max_retries=DEATHS)(_perform_anywhere)
-    wanted = described(experiment, instances)
-    what = ray.put((experiment, instances, wanted))
+    what = ray.put((experiment, instances, described(experiment, instances)))
     key = f"{experiment.name} {instances.digest} {id(tasks)}"
     waiting: dict[Any, Task] = {}
     more = iter(tasks)
@@ -186,17 +202,3 @@ def _fetched(ray: Any, one: Any) -> Columns:
         first = str(error).strip().partition("\n")[0]
         raise InputError(f"the cluster gave a task up after {DEATHS + 1} attempts: {first}") from None
     return columns
-
-
-_benches: dict[str, Bench] = {}  # of a Ray worker: guides are loaded once
-
-
-def _perform_anywhere(key: str, what: tuple[Experiment, Instances, Mapping[str, Any]], task: Task) -> Columns:
-    if key not in _benches:
-        experiment, instances, wanted = what
-        for name, here in described(experiment, instances).items():
-            if here != wanted[name]:
-                raise InputError(f"a worker of the cluster has other {name}: {here}, not {wanted[name]}")
-        _benches.clear()
-        _benches[key] = Bench(experiment, instances)
-    return _benches[key].perform(task)

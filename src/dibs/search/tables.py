@@ -100,7 +100,11 @@ def _build(s: Structure, level: Level) -> Tables:
     act[branch] = IGNORE
     forcing = level != "eliminate"
     address = address_of[inner[s.member]]
-    swept = _swept(act, address, owner, sizes, domains=len(base) - 1) if forcing else np.zeros(s.groups, bool)
+    domains, values = len(base) - 1, int(np.diff(base).max(initial=0))
+    clauses = (act != IGNORE) & ~s.exclusive & (values == 2)  # looked at one by one when a variable is chosen
+    swept = np.zeros(s.groups, bool)
+    if forcing and not clauses.any():
+        swept = _swept(act, address, owner, sizes, domains)
     watched = (act != IGNORE) & ~swept
     if watched.any() and forcing:  # then literals are looked at one by one anyway, and domains are groups like others
         act[branch] = FORCE
@@ -108,7 +112,6 @@ def _build(s: Structure, level: Level) -> Tables:
     watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
     lone = watched & (sizes == 1) & (act == FORCE)
 
-    domains, values = len(base) - 1, int(np.diff(base).max(initial=0))
     rows = -(-domains // 128) * 2
     turned = plane_bit(address_of, values)
     home, spot = domain[inner[s.member]], turned[inner[s.member]]
@@ -119,7 +122,7 @@ def _build(s: Structure, level: Level) -> Tables:
     own = np.arange(domains)
     peer_start, peer_word, peer_mask = _pack(start, group_of, own, s.start, home, home, max(rows, 1))
     unit_start, unit_low, unit_high = _units(swept, address, owner, values)
-    clause, clause_start, clause_member = _clauses(s, watched & (values == 2), address, owner, sizes)
+    clause, clause_start, clause_member = _clauses(clauses, watched, address, owner, sizes)
     return Tables(
         rows=rows,
         values=values,
@@ -184,14 +187,13 @@ def _units(
 
 
 def _clauses(
-    s: Structure,
+    clauses: NDArray[np.bool_],
     watched: NDArray[np.bool_],
     address: NDArray[np.int64],
     owner: NDArray[np.int64],
     sizes: NDArray[np.int64],
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
-    """Of the watched groups those that only ask for at least one member: their numbers, and their members as CSR."""
-    clauses = watched & ~s.exclusive
+    """The numbers of the groups `clauses` [groups] among the watched ones, and their members as CSR."""
     start = np.concatenate([[0], np.cumsum(sizes[clauses])])
     numbers = (np.cumsum(watched) - 1)[clauses]
     return numbers.astype(np.uint32), start.astype(np.uint32), address[clauses[owner]].astype(np.uint32)
