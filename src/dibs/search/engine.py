@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide.asks import Asks, Guide
-from dibs.problem.structure import Instance
+from dibs.problem.structure import Instance, Structure
 from dibs.search import state
 from dibs.search.kernel import advance
 from dibs.search.options import Options
@@ -53,6 +54,11 @@ def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
         spare = state.searches(t, rows, *sizes)
     spare.counts[:rows] = 0
     return spare
+
+
+# The compiled forms of `advance` that have been used, by structure, level and whether rules are rich: for the same ones
+# the types of all its arguments are the same.
+_variants: WeakKeyDictionary[Structure, dict[tuple[str, bool], Callable[..., None]]] = WeakKeyDictionary()
 
 
 def _variant(arguments: tuple[Any, ...]) -> Callable[..., None]:
@@ -153,7 +159,8 @@ class Engine:
         self._bits = np.zeros(t.rows, np.uint64)
         self._spot = plane_bit(t.address, t.values) if guided else None
         self._live = np.arange(len(instances))
-        self._kernel: Callable[..., None] | None = None  # `advance`, from the third call on without the dispatcher
+        self._variant = options.level, rich
+        self._kernel = _variants.get(self.structure, {}).get(self._variant)  # `advance` without the dispatcher
         self._calls = 0
         self._handing = 0.0  # seconds that it took to put the last asks together
 
@@ -196,15 +203,18 @@ class Engine:
             begin = perf_counter()
             self._kernel(*arguments)
             took = perf_counter() - begin
-        if self._kernel is None and self._calls:
-            self._kernel = _variant(arguments)
+        if self._kernel is None and self._calls:  # this structure is searched for longer
+            self._kernel = _variants.setdefault(self.structure, {})[self._variant] = _variant(arguments)
         self._calls += 1
         if self._events is not None:
             for row in rows:
                 self._events[row].append(self._searches.log[row, : counts[row, state.LOGGED]].copy())
             counts[rows, state.LOGGED] = 0
-        share = counts[rows, state.WORK] - before + 1.0
-        self.seconds[rows] += took * share / share.sum()
+        if len(rows) == 1:
+            self.seconds[rows[0]] += took
+        else:
+            share = counts[rows, state.WORK] - before + 1.0
+            self.seconds[rows] += took * share / share.sum()
         self._end_late(rows)
 
     def _end_late(self, rows: NDArray[np.int64]) -> None:
