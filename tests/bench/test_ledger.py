@@ -148,7 +148,7 @@ def cost(slow: Slow, state: State | None) -> int:
         return 0
     if not slow.undecided(state):
         raise Solvable
-    domain = slow.fewest(state)[0]
+    domain = slow.mrv(state)
     return 1 + sum(cost(slow, slow.follow(state, [one])) for one in slow.values(state, domain))
 
 

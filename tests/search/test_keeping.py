@@ -91,7 +91,7 @@ class Rules:
         assert self.asks == self.found.outcome.asks
 
     def serve(self, node: Node) -> None:
-        mrv = self.slow.fewest(node.state)[0]
+        mrv = self.slow.mrv(node.state)
         asked = self.found.asked.get(node.number)
         above, trusted, mass, rest = self.above(node)
         probable = float(np.exp(mass) / (np.exp(mass) + rest))
@@ -102,7 +102,7 @@ class Rules:
             may = trusted and share >= least - NEAR
             must = trusted and share >= min(least + NEAR, 1.0)
         full = above is not None and above.place >= RANKINGS - 1 and node.depth > 0
-        wanted = self.triggered(node.state, mrv) and (self.how.asks is None or self.asks < self.how.asks)
+        wanted = self.triggered(node.state) and (self.how.asks is None or self.asks < self.how.asks)
         if asked is not None:
             assert wanted, "one ask too many"
             assert not must or full, "the ranking above would have served"
@@ -139,8 +139,8 @@ class Rules:
         rest = known.rest + float(np.exp(known.mass)) * later
         return known.ranking if self.how.keep is not None else None, known.trust and place == 0, mass, rest
 
-    def triggered(self, state: State, domain: int) -> bool:
-        size = self.slow.size(state, domain)
+    def triggered(self, state: State) -> bool:
+        size = self.slow.arity(state)
         return {"always": size >= 2, "binary": size == 2, "ternary": size >= 3}[self.how.trigger]
 
     def scores(self, ranking: Ranking) -> NDArray[np.float64]:
@@ -234,7 +234,7 @@ def test_without_keeping_it_asks_wherever_it_is_triggered(problems: list[Instanc
     for problem, (select, trigger) in zip(problems, cycle(product(SELECTS, TRIGGERS)), strict=False):
         found = traced(problem, Options(select=select, trigger=trigger, level="naked"), widely)  # type: ignore[arg-type]
         for node in found.told.nodes:
-            size = found.slow.size(node.state, found.slow.fewest(node.state)[0])
+            size = found.slow.arity(node.state)
             assert (node.number in found.asked) == (
                 size > 1 and trigger in ("always", "binary" if size == 2 else "ternary")
             )
@@ -262,10 +262,10 @@ def test_whatever_is_kept_serves_until_a_first_choice_fails(problems: list[Insta
                 assert node.depth == 0 or rules.served[node.number].probable >= HOPEFUL - NEAR
                 renewed += node.depth > 0
             elif not unbroken(found, node):
-                assert len(node.values) < 2 or rules.served[node.number].probable < HOPEFUL + NEAR
+                assert found.slow.arity(node.state) < 2 or rules.served[node.number].probable < HOPEFUL + NEAR
             else:
                 kept += 1
-        assert 0 in found.asked or len(found.told.nodes[0].values) < 2
+        assert 0 in found.asked or found.slow.arity(found.told.nodes[0].state) < 2
     assert kept > 50
     assert renewed > 5
 
@@ -277,7 +277,7 @@ def test_keeping_only_what_is_certain(problems: list[Instance], select: str) -> 
     for problem in problems:
         rules = checked(problem, Options(select=select, keep=1.0))  # type: ignore[arg-type]
         for node in rules.found.told.nodes:
-            if len(node.values) > 1 and rules.served[node.number].probable >= HOPEFUL + NEAR:
+            if rules.slow.arity(node.state) > 1 and rules.served[node.number].probable >= HOPEFUL + NEAR:
                 assert node.number in rules.found.asked
                 asked += node.depth > 0
         sure = checked(problem, Options(select=select, keep=1.0), SURE["overconfident"])  # type: ignore[arg-type]
@@ -332,7 +332,7 @@ def test_mrv_confident_takes_one_of_the_fewest(problems: list[Instance]) -> None
             how = Options(select=select, strategy=strategy, keep=keep, unit=3)  # type: ignore[arg-type]
             found = traced(problem, how, widely)
             for node in found.told.nodes:
-                mrv = found.slow.fewest(node.state)[0]
+                mrv = found.slow.mrv(node.state)
                 excess = len(node.values) - found.slow.size(node.state, mrv)
                 if select == "confident":
                     larger += excess > 0
@@ -351,7 +351,7 @@ def test_an_empty_domain_is_selected_next(select: str) -> None:
         how: dict[str, Any] = {"select": select, "keep": keep, "level": "eliminate", "nodes": 200}
         found = traced(puzzle, Options(**how), lambda asks: seeded(asks, 10.0))
         for node in found.told.nodes:
-            if found.slow.size(node.state, found.slow.fewest(node.state)[0]) == 0:
+            if found.slow.size(node.state, found.slow.mrv(node.state)) == 0:
                 assert not node.values
                 dead += 1
     assert dead > 20

@@ -18,6 +18,7 @@ from dibs.search import engine as engine_module
 from dibs.search.engine import Engine
 from dibs.search.policy import POLICIES
 from dibs.search.solve import solve_together
+from dibs.search.tables import tables
 from guides import BAD, SURE, Scored, knowing, seeded
 from randoms import mixture, stubborn, sudoku
 
@@ -189,8 +190,10 @@ def test_no_time_at_all(judged: Problems, monkeypatch: pytest.MonkeyPatch) -> No
     guide = Counting(BAD["random"])
     for options in ({"policy": "guided"}, {"policy": "auto", "after": 0}, {"strategy": "discrepancy", "keep": 0.0}):
         outcomes = list(dibs.solve_many(problems, guide=guide, seconds=0, level="hidden", **options))
-        for one, other in zip(first, outcomes, strict=True):
-            assert other.status == one.status
+        for problem, one, other in zip(problems, first, outcomes, strict=True):
+            # Where all clauses of a formula are satisfied nobody is asked: it may be solved before time is looked at.
+            solved = bool(len(tables(problem.structure, "hidden").clause)) and other.status == "SAT"
+            assert other.status == one.status or solved
             assert (other.asks, other.calls) == (0, 0)
     assert not guide.asked
     monkeypatch.setattr(engine_module, "SLICE", 1)

@@ -119,6 +119,8 @@ def test_ties_go_to_the_domain_that_reaches_farthest(problems: list[Instance], l
     changed = 0
     for problem in [*problems, *PUZZLES]:
         found = traced(problem, options(tie="reach", level=level, nodes=100))
+        if found.slow.clauses:
+            continue  # there it is about clauses: test_sat.py
         for node in found.told.nodes:
             slow, state = found.slow, node.state
             reach = {d: sum(slow.reach(state, v) for v in slow.values(state, d)) for d in slow.fewest(state)}

@@ -59,6 +59,12 @@ class Slow:
                     self.checked.append(mask)
             elif need == Need.REQUIRED or (need == Need.IMPLIED and level == "hidden"):
                 self.forced.append(mask)
+        # Where every variable has two values, MRV is about the groups that only ask for at least one literal.
+        self.clauses: list[list[int]] = []
+        if of.values == 2:
+            for g in range(structure.groups):
+                if structure.need[g] == Need.REQUIRED and not structure.exclusive[g]:
+                    self.clauses.append([self.number[m] for m in structure.members(g).tolist()])
         self.rivals = [0] * self.base[-1]  # and in its own
         for domain, mask in enumerate(self.domains):
             for m in range(self.base[domain], self.base[domain + 1]):
@@ -111,8 +117,34 @@ class Slow:
         sizes = {domain: self.size(state, domain) for domain in self.undecided(state)}
         return [domain for domain, size in sizes.items() if size == min(sizes.values())]
 
-    def reach(self, state: State, literal: int) -> int:
-        """Options that a choice takes from other domains, and DECIDES for each domain of two among them."""
+    def smallest(self, state: State) -> list[int]:
+        """The open literals of the first of the open clauses that have the fewest; none if all are satisfied."""
+        left = [
+            [m for m in clause if state.open >> m & 1]
+            for clause in self.clauses
+            if not any(state.true >> m & 1 for m in clause)
+        ]
+        return min(left, key=len, default=[])
+
+    def mrv(self, state: State) -> int:
+        """The domain that MRV takes, ties by index."""
+        if clause := self.smallest(state):
+            return next(domain for domain, mask in enumerate(self.domains) if mask >> clause[0] & 1)
+        return self.undecided(state)[0] if self.clauses else self.fewest(state)[0]
+
+    def arity(self, state: State) -> int:
+        """What triggers look at: the values of that domain, or the open literals of the clause, 0 if there is none."""
+        return len(self.smallest(state)) if self.clauses else self.size(state, self.mrv(state))
+
+    def reach(self, state: State, literal: int) -> float:
+        """Options that a choice takes from other domains, and DECIDES for each domain of two among them.
+
+        In a formula DECIDES times the sum of 2^-k over the open groups of the literal that it makes false.
+        """
+        if self.clauses:
+            against = self.rivals[literal]
+            watched = [mask for mask in self.forced + self.checked if mask & against and not mask & state.true]
+            return DECIDES * sum(2.0 ** -int.bit_count(mask & state.open) for mask in watched)
         hit = state.open & self.mates[literal]
         pairs = sum(self.domains[domain] for domain in self.undecided(state) if self.size(state, domain) == 2)
         return int.bit_count(hit) + DECIDES * int.bit_count(hit & pairs)

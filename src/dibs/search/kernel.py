@@ -464,15 +464,16 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
                 continue
             if tie == 0:
                 return domain
-            literal = np.int64(t.base[_at(domain)])
+            literal, last = np.int64(t.base[_at(domain)]), np.int64(t.base[_at(domain + 1)])
+            rank = 0.0
             if tie == 1:
-                rank = 0.0
-                for w in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 2)]):
+                for w in range(t.watch_start[_at(literal)], t.watch_start[_at(last)]):
                     rank += s.group[t.watch[_at(w)]] < CHOSEN
             elif tie == 2:
                 rank = float(scramble(s.counts[SEED], s.counts[NODES], domain))
             else:
-                rank = jeroslow_wang(t, s, literal) + jeroslow_wang(t, s, literal + 1)
+                for own in range(literal, last):
+                    rank += jeroslow_wang(t, s, own)
             if rank > found_rank:
                 found, found_rank = domain, rank
     return found
@@ -657,8 +658,11 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
             share, value = first_choice(t, s, slot, domain)
             rank = share
             if rules.select == 2 and len(t.watching) > 0 and len(t.clause) > 0:
-                against = np.int64(t.base[_at(domain)]) + 1 - value  # the literal that the choice makes false
-                rank = share**CAUTION * (1.0 + DECIDES * jeroslow_wang(t, s, against))
+                far = 0.0
+                for literal in range(np.int64(t.base[_at(domain)]), np.int64(t.base[_at(domain + 1)])):
+                    if literal != np.int64(t.base[_at(domain)]) + value:  # the choice makes it false
+                        far += jeroslow_wang(t, s, literal)
+                rank = share**CAUTION * (1.0 + DECIDES * far)
             elif rules.select == 2:
                 rank = share**CAUTION * (1.0 + reach(t, s, domain, value, bits))
             if rank > best_rank:
