@@ -172,7 +172,9 @@ class Rules:
     def pick(self, node: Node, ranking: Ranking, mrv: int, probable: float) -> tuple[float, bool]:
         """(share of the first choice at the domain that this ranking selects, whether it is the node's domain)."""
         slow, state = self.slow, node.state
-        if self.how.select == "mrv" or probable < HOPEFUL - NEAR:
+        # In a formula a variable that is decided by itself may have one value left: then MRV it is.
+        single = bool(slow.clauses) and min(slow.size(state, domain) for domain in slow.undecided(state)) < 2
+        if self.how.select == "mrv" or probable < HOPEFUL - NEAR or single:
             return self.first(ranking, slow.values(state, mrv))[0], node.domain == mrv
         confident = self.how.select == "confident"
         found: dict[int, tuple[float, float]] = {}
@@ -220,6 +222,7 @@ def test_more_rankings_on_a_path_than_there_is_room_for(select: str) -> None:
     """Then an older one may serve, or it is asked again; the one that took its place must not be used."""
     rng = np.random.default_rng(0)
     deep: list[Instance] = [Latin.parse("12345.." + "." * 42), *(formula(rng, 60, 4.1) for _ in range(4))]
+    deep += [formula(rng, 200, 4.2) for _ in range(2)]
     most = lost = 0
     for problem, asks in product(deep, (None, 12)):
         how: dict[str, Any] = {"select": select, "level": "naked", "asks": asks}
