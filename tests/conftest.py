@@ -39,3 +39,12 @@ def shipped(guides: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = {name: guides / name for name in ("relational", "transformer")}
     monkeypatch.setattr("dibs.guide.card.shipped", lambda: found)
     return guides
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Iterator[None]:
+    """No test leaves SIGINT blocked or ignored: processes that later tests start would inherit that."""
+    mask, handler = signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.getsignal(signal.SIGINT)
+    yield
+    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    signal.signal(signal.SIGINT, handler)
