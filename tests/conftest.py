@@ -1,5 +1,4 @@
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,12 @@ import tiny
 # No deadline: the machine may be busy, and a test must not depend on the clock.
 settings.register_profile("dibs", deadline=None, derandomize=True)
 settings.load_profile("dibs")
+
+
+def pytest_configure() -> None:
+    """A shell has what it starts in the background ignore Ctrl-C, and so would the processes that tests interrupt."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -41,12 +46,3 @@ def shipped(guides: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = {name: guides / name for name in ("relational", "transformer")}
     monkeypatch.setattr("dibs.guide.card.shipped", lambda: found)
     return guides
-
-
-@pytest.fixture(autouse=True)
-def _signals() -> Iterator[None]:
-    """No test leaves SIGINT blocked or ignored: processes that later tests start would inherit that."""
-    mask, handler = signal.pthread_sigmask(signal.SIG_BLOCK, ()), signal.getsignal(signal.SIGINT)
-    yield
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    signal.signal(signal.SIGINT, handler)
