@@ -14,7 +14,7 @@ import dibs
 from dibs import Asks, Latin, Options
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.kernel import CAUTION, HOPEFUL, LEAST_CHANCE, LESSON
+from dibs.search.kernel import CAUTION, HOPEFUL, LEAST_CHANCE, LEAST_WEIGHT, LESSON, STAKE
 from dibs.search.solve import solve_together
 from dibs.search.state import RANKINGS
 from guides import BAD, SURE, Scored, knowing, seeded
@@ -181,13 +181,22 @@ class Rules:
         for domain in slow.undecided(state):
             if confident or slow.size(state, domain) == slow.size(state, mrv):
                 share, value = self.first(ranking, slow.values(state, domain) or [slow.base[domain]])
-                found[domain] = (share**CAUTION * (1 + slow.reach(state, value)) if confident else share), share
+                found[domain] = (self.rank(state, share, value) if confident else share), share
         best = max(rank for rank, _ in found.values())
         close = {domain for domain, (rank, _) in found.items() if rank >= best * (1 - NEAR)}
         share = found[min(close)][1]
         if probable < HOPEFUL + NEAR:
             close.add(mrv)
         return share, node.domain in close
+
+    def rank(self, state: State, share: float, value: int) -> float:
+        """How `confident` rates a choice."""
+        slow = self.slow
+        if not slow.clauses:
+            return float(share**CAUTION * (1 + slow.reach(state, value)))
+        stakes = len(slow.undecided(state)) / STAKE
+        own, other = (LEAST_WEIGHT + slow.weight(state, some) for some in (1 << value, slow.rivals[value]))
+        return float((share * own) ** stakes * other)
 
 
 def clean(scores: Scores) -> Scores:

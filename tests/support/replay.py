@@ -136,18 +136,16 @@ class Slow:
         """What triggers look at: the values of that domain, or the open literals of the clause, 0 if there is none."""
         return len(self.smallest(state)) if self.clauses else self.size(state, self.mrv(state))
 
-    def reach(self, state: State, literal: int) -> float:
-        """Options that a choice takes from other domains, and DECIDES for each domain of two among them.
-
-        In a formula DECIDES times the sum of 2^-k over the open groups of the literal that it makes false.
-        """
-        if self.clauses:
-            against = self.rivals[literal]
-            watched = [mask for mask in self.forced + self.checked if mask & against and not mask & state.true]
-            return DECIDES * sum(2.0 ** -int.bit_count(mask & state.open) for mask in watched)
+    def reach(self, state: State, literal: int) -> int:
+        """Options that a choice takes from other domains, and DECIDES for each domain of two among them."""
         hit = state.open & self.mates[literal]
         pairs = sum(self.domains[domain] for domain in self.undecided(state) if self.size(state, domain) == 2)
         return int.bit_count(hit) + DECIDES * int.bit_count(hit & pairs)
+
+    def weight(self, state: State, literals: int) -> float:
+        """In a formula: the sum of 2^-k over the open groups that have one of the literals (a bitset)."""
+        watched = [mask for mask in self.forced + self.checked if mask & literals and not mask & state.true]
+        return sum(2.0 ** -int.bit_count(mask & state.open) for mask in watched)
 
 
 @dataclass

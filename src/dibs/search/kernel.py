@@ -74,6 +74,8 @@ _TWO = 2 * ONE
 _HUGE = 1e30  # no score counts for more
 
 CAUTION = 6.0  # `confident`: how much more the probability of a choice counts than its reach
+STAKE = 100.0  # `confident`, formulas: open variables with which being sure counts as much as reaching far
+LEAST_WEIGHT = 0.02  # `confident`, formulas: of a literal that is in no open clause
 DECIDES = 6  # options in the balance of `reach` that a domain decided at once counts for
 HOPEFUL = 0.5  # where the solution is below with less than this probability, MRV selects and kept rankings must do
 LESSON = 1.0  # what a choice loses in every ranking (a log-probability) when a run that ended on it is cut
@@ -567,21 +569,24 @@ def arrange(t: Tables, s: Searches, domain: Int, order: Int, slot: Int, first: I
 @_part
 def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> Int:
     """Lay out a fresh state and queue the givens, which stand in `order[:counts[GIVEN]]`; returns the queue length."""
-    s.plane[:] = t.plane
-    s.group[:] = t.group
+    for i in range(len(t.plane)):
+        s.plane[_at(i)] = t.plane[_at(i)]
+    for i in range(len(t.group)):
+        s.group[_at(i)] = t.group[_at(i)]
     if t.hopeless:
         s.counts[PHASE] = UNSAT
         return -1
     if len(rules.rich) > 0:
-        s.lesson[:] = 0
+        for i in range(len(s.lesson)):
+            s.lesson[_at(i)] = 0
         s.counts[SLOT] = NO_SLOT
         begin(s, rules)
     tail = 0
     for i in range(s.counts[GIVEN]):
         queue[tail] = s.order[i]
         tail += 1
-    for address in t.unit:
-        queue[tail] = address
+    for i in range(len(t.unit)):
+        queue[tail] = t.unit[_at(i)]
         tail += 1
     return tail
 
@@ -638,14 +643,19 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
 
     `confident`: the choice that is sure and reaches far. Where the solution is probably elsewhere, MRV it is: a subtree
     without a solution has to be searched to its end, and few values end it soonest. So it is for a domain with one
-    value or none (level `eliminate`). `bits` [rows] is scratch.
+    value or none (level `eliminate`). In a formula a choice reaches far if the clauses that it makes shorter are many
+    and short. The more is open the more a mistake costs: so much the more it counts to be sure, and to have a
+    complement that reaches far, too, by which a mistake is soon refuted. `bits` [rows] is scratch.
     """
     size, _ = fewest(t, s, fallback >> 6)
     if rules.select == 0 or rules.select == 3 or size < 2 or here(s, s.counts[TOP] - 1) < HOPEFUL:
         return fallback, first_choice(t, s, slot, fallback)[0]
-    if rules.select == 2:
-        for row in range(t.rows):
+    clauses = rules.select == 2 and len(t.watching) > 0 and len(t.clause) > 0
+    stakes = 0.0
+    for row in range(t.rows):
+        if rules.select == 2:
             bits[_at(row)] = pairs(t, s, row)
+        stakes += ones(s.plane[_at(t.planes + row)]) / STAKE
     best, best_share, best_rank = fallback, -1.0, -1.0
     for row in range(t.rows):
         among = s.plane[_at(t.planes + row)]
@@ -657,12 +667,11 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
             among &= among - _BIT
             share, value = first_choice(t, s, slot, domain)
             rank = share
-            if rules.select == 2 and len(t.watching) > 0 and len(t.clause) > 0:
-                far = 0.0
+            if clauses:
+                rank = share**stakes
                 for literal in range(np.int64(t.base[_at(domain)]), np.int64(t.base[_at(domain + 1)])):
-                    if literal != np.int64(t.base[_at(domain)]) + value:  # the choice makes it false
-                        far += jeroslow_wang(t, s, literal)
-                rank = share**CAUTION * (1.0 + DECIDES * far)
+                    far = LEAST_WEIGHT + jeroslow_wang(t, s, literal)  # what is left of its clauses once it is false
+                    rank *= far**stakes if literal == np.int64(t.base[_at(domain)]) + value else far
             elif rules.select == 2:
                 rank = share**CAUTION * (1.0 + reach(t, s, domain, value, bits))
             if rank > best_rank:
@@ -899,7 +908,8 @@ def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Non
     domain = select(t, s, rules, bits)
     if domain < 0:
         if counts[SOLUTIONS] < len(s.answer):
-            s.answer[counts[SOLUTIONS]] = s.value
+            for i in range(len(s.value)):
+                s.answer[counts[SOLUTIONS], i] = s.value[_at(i)]
         counts[SOLUTIONS] += 1
         counts[PHASE] = SAT if counts[SOLUTIONS] >= rules.wanted or counts[TOP] == 0 else TRY
         note(s, rules, SOLVED, 0)
