@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dibs.bench.summary import Interval, mean_interval
 from dibs.report import table
 from dibs.report.bootstrap import change
-from dibs.report.figures import COLUMN, MOST, legend, pens, thousands
+from dibs.report.figures import COLUMN, MOST, legend, pens, thousands, whole
 from dibs.report.published import GLUCOSE, TABLE3, Formulas
 from dibs.report.run import Run
 from dibs.report.section import Picture, Section
@@ -36,6 +36,7 @@ class Size:
     backtracks: Floats
     time: Floats
     calls: Floats
+    solved: NDArray[np.bool_]
     limited: NDArray[np.bool_]
 
 
@@ -52,12 +53,15 @@ def section(run: Run) -> Section:
 
 
 def sizes(run: Run) -> Iterator[Size]:
-    limited = (run.records["status"] == "LIMIT").to_numpy().reshape(len(run.rows), run.done).T
+    solved, limited = (
+        (run.records["status"] == status).to_numpy().reshape(len(run.rows), run.done).T for status in ("SAT", "LIMIT")
+    )
     variables = run.matrix("variables")[:, 0].astype(int)
     nodes, backtracks, time, calls = (run.matrix(what) for what in ("tries", "backtracks", "time", "calls"))
     for size in np.unique(variables).tolist():
         there = variables == size
-        yield Size(size, nodes[there] + 1, backtracks[there], time[there], calls[there], limited[there])
+        counts = nodes[there] + 1, backtracks[there], time[there], calls[there]
+        yield Size(size, *counts, solved[there], limited[there])
 
 
 def _nodes(title: str, run: Run, every: list[Size]) -> Tabular:
@@ -84,15 +88,14 @@ def _size(run: Run, size: Size) -> Tabular:
         cells: list[Cell] = [row, _three(size.nodes[:, at]), number(size.nodes[:, at].max())]
         cells += [_three(size.backtracks[:, at])] + [number(size.calls[:, at].mean() if timed else None)] * modelled
         cells += [_times(size, at) if timed and run.summaries[0].timed else MISSING]
-        lines.append(Line((*cells, f"{100 * (1 - limits / len(size.nodes)):.4g} %", str(limits))))
+        lines.append(Line((*cells, f"{100 * size.solved[:, at].mean():.4g} %", str(limits))))
         if row in said:
             lines.append(_published("published", said[row], said.get(run.rows[0]), modelled))
     if GLUCOSE in said:
         lines.append(_published(f"published: {GLUCOSE}", said[GLUCOSE], said.get(run.rows[0]), modelled))
     names = ["solver", "nodes", "most", "backtracks", *["calls"] * modelled, "time", "solved", "LIMIT"]
     parts = dict.fromkeys(("nodes", "backtracks", "time"), table.PARTS)
-    formulas = f"{len(size.nodes):,} formulas with {size.variables} variables"
-    title = f"{run.manifest['title']}: {formulas}"
+    title = f"{run.manifest['title']}: {len(size.nodes):,} formulas with {size.variables} variables"
     caption = f"{table.CAPTION}; {NODES}; time: over that of {run.rows[0]}"
     columns = tuple(Column(name, parts.get(name, ())) for name in names)
     return Tabular(f"n{size.variables}", title, columns, tuple(lines), caption, _notes(run, [size]))
@@ -123,7 +126,7 @@ def _interval(values: Floats) -> Interval:
 
 
 def _notes(run: Run, some: list[Size]) -> tuple[str, ...]:
-    said = any(row in TABLE3.get(one.variables, {}) for one in some for row in run.rows)
+    said = any(one.variables in TABLE3 for one in some)
     untimed = not all(s.timed for s in run.summaries)
     limited = any(one.limited.any() for one in some)
     return (*[PUBLISHED] * said, *[table.UNTIMED] * untimed, *[table.LOWER] * limited)
@@ -143,6 +146,7 @@ def _picture(rows: list[str], every: list[Size]) -> Picture:
             axes.set(yscale="log", ylabel="mean nodes")
             thousands(axes.yaxis)
             legend(axes, loc="upper left")
+        whole(panels[-1].xaxis)
         panels[-1].set_xlabel("variables")
 
     words = "Mean nodes (values tried + 1) by number of variables, with 95 % intervals. Large hollow marks: published."
