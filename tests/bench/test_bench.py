@@ -125,6 +125,10 @@ BAD = {
     "variables = 9\n[[row]]": "variables = 9: it must be a list of whole numbers, 5 or more",
     "variables = []\n[[row]]": "variables = (): it must be a list of whole numbers, 5 or more",
     "variables = [9, 4]\n[[row]]": "variables = (9, 4): it must be a list of whole numbers, 5 or more",
+    "variables = [9]\nsample = [3, 3]\n[[row]]": "sample = (3, 3): it must be one whole number, or one for each of",
+    "variables = [9]\nsample = [0]\n[[row]]": "sample = (0,): it must be one whole number, or one for each of",
+    "variables = [9]\nsample = 0\n[[row]]": "sample = 0: it must be a whole number, 1 or more",
+    "sample = [3]\n[[row]]": "sample = (3,): it must be one whole number, or one for each of `variables`",
     "variables = [9, 9]\n[[row]]": "variables = (9, 9): a number is there twice",
     "variables = [9]\npuzzles = 'sample17'\n[[row]]": "puzzles = 'sample17' is about a list: `variables` generates",
     "variables = [9]\nrelabel = 0\n[[row]]": "relabel = 0 is about a list: `variables` generates formulas",
@@ -177,7 +181,8 @@ def test_table_3_is_that_of_the_paper() -> None:
     plan = Experiment.read("sat")
     assert plan.choice.variables is not None
     assert plan.choice.variables[:3] == (5, 7, 9)
-    assert plan.choice.sample == 1000
+    assert isinstance(plan.choice.sample, tuple)
+    assert plan.choice.sample[:3] == (1000, 1000, 1000)
     rows = {row.name: row for row in plan.rows}
     assert rows["First + True"].options == Options(level="naked", select="first", order="true", nodes=1_000_000)
     assert rows["MRV + True"].options == Options(level="naked", order="true")

@@ -161,5 +161,11 @@ def test_formulas_are_made_by_their_seed() -> None:
     assert lines(variables=(20,), sample=3, seed=1) == [one.line() for one in found.every[6:9]]
 
 
+def test_as_many_formulas_of_each_size_as_are_wanted() -> None:
+    found = chosen(Choice(variables=(20, 9), sample=(1, 3), seed=1))
+    assert (found.variables, found.number) == ([20, 9, 9, 9], [0, 0, 1, 2])
+    assert lines(variables=(9,), sample=3, seed=1) == [one.line() for one in found.every[1:]]
+
+
 def test_a_thousand_formulas_of_each_size() -> None:
     assert len(chosen(Choice(variables=(12,)))) == FORMULAS == 1000

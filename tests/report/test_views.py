@@ -288,6 +288,8 @@ def test_formulas(tmp_path: Path) -> None:
     assert any("lower bound" in note for note in large.notes)
     assert not any("lower bound" in note for note in small.notes)
     assert [one.key for one in found.pictures] == ["growth"]
+    few = made(tmp_path / "few", "sat", by_row, choice={"puzzles": None, "variables": [5, 20], "sample": [2, 1]})
+    assert few.title() == "Made: up to 2 formulas of each size"
     one = made(tmp_path / "one", "rows", {"a": [{"variables": 9}]}, choice={"puzzles": None, "variables": [9]})
     assert section(one).title == "Made: 1 formulas with 9 variables"
 

@@ -52,7 +52,9 @@ class Choice:
     """Which instances are searched: of a list, or generated formulas. `puzzles` is None for these only."""
 
     puzzles: str | None = option(None, f"a bundled list ({PUZZLES}), one that `dibs data get` fetched, or a file")
-    sample: int | None = option(None, "so many, drawn at random by the seed; of formulas so many of each size", least=1)
+    sample: int | tuple[int, ...] | None = option(
+        None, "so many, drawn at random by the seed; of formulas so many of each size, or a number for each size"
+    )
     seed: int = option(0, "of the sample, of added givens and of formulas", least=0)
     relabel: int | None = option(None, "permute digits, rows, columns ... at random, by this seed", least=0)
     givens: tuple[int, ...] | None = option(None, "for each of these numbers: puzzles with so many givens")
@@ -64,6 +66,11 @@ class Choice:
         check(self)
         if self.puzzles is not None and not isinstance(self.puzzles, str):
             raise ValueError(f"puzzles = {self.puzzles!r}: it must be the name of a list or of a file")
+        if not isinstance(self.sample, tuple):
+            if self.sample is not None and not _whole(self.sample, 1):
+                raise ValueError(f"sample = {self.sample!r}: it must be a whole number, 1 or more")
+        elif len(self.sample) != len(self.variables or ()) or not all(_whole(one, 1) for one in self.sample):
+            raise ValueError(f"sample = {self.sample!r}: it must be one whole number, or one for each of `variables`")
         for name, least in (("givens", 1), ("variables", LEAST)):
             some = getattr(self, name)
             if some is not None and not (isinstance(some, tuple) and some and all(_whole(one, least) for one in some)):

@@ -36,7 +36,10 @@ class Instances:
 def chosen(choice: Choice) -> Instances:
     """The instances that a choice stands for; the first bad one raises."""
     if choice.variables is not None:
-        return formulas(choice.variables, choice.sample or FORMULAS, choice.seed)
+        count = choice.sample or FORMULAS
+        counts = count if isinstance(count, tuple) else (count,) * len(choice.variables)
+        return formulas(choice.variables, counts, choice.seed)
+    assert not isinstance(choice.sample, tuple), "that is about formulas"
     every = load(choice.puzzles or PUZZLES)
     number = np.arange(len(every))
     if choice.sample is not None and choice.sample < len(every):
@@ -53,16 +56,18 @@ def chosen(choice: Choice) -> Instances:
     return Instances(some, number.tolist(), buckets, [0] * len(some), _digest(some))
 
 
-def formulas(variables: Sequence[int], count: int, seed: int) -> Instances:
-    """`count` satisfiable random 3-SAT formulas of each size, with different clauses, about as many as half of all
+def formulas(variables: Sequence[int], counts: Sequence[int], seed: int) -> Instances:
+    """So many satisfiable random 3-SAT formulas of each size, with different clauses, about as many as half of all
     formulas can bear: the sets of the paper's Table 3. More of them begin with the same ones."""
     from dibs.generate import sat
 
     some: list[Instance] = [
-        one for size in variables for one in sat(count, variables=size, satisfiable=True, distinct=True, seed=seed)
+        one
+        for size, count in zip(variables, counts, strict=True)
+        for one in sat(count, variables=size, satisfiable=True, distinct=True, seed=seed)
     ]
-    sizes = np.repeat(variables, count).tolist()
-    return Instances(some, list(range(count)) * len(variables), [0] * len(some), sizes, _digest(some))
+    number = [i for count in counts for i in range(count)]
+    return Instances(some, number, [0] * len(some), np.repeat(variables, counts).tolist(), _digest(some))
 
 
 def _digest(some: Sequence[Instance]) -> str:

@@ -74,6 +74,8 @@ class Run:
         choice = self.manifest["choice"]
         text = f"{self.manifest['title']}: {self.records['number'].n_unique():,}"
         if variables := choice.get("variables"):
+            if isinstance(choice.get("sample"), list):
+                return text.replace(": ", ": up to ", 1) + " formulas of each size"
             return f"{text} formulas " + ("of each size" if len(variables) > 1 else f"with {variables[0]} variables")
         text += f" of {Path(choice.get('puzzles', PUZZLES)).name}"
         if choice.get("relabel") is not None:
