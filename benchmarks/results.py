@@ -27,6 +27,7 @@ RUNS = (
     "ablation-network",
     "difficulty",
     "steps",
+    "sat",
     "theory",
 )
 

@@ -45,7 +45,7 @@ def test_the_shipped_experiments_are_readable(name: str) -> None:
     assert plan.name == name
     assert plan.rows
     assert plan.quick is not None, "there is a small sample for those who want to look"
-    assert plan.quick.puzzles in BUNDLED, "that needs no download"
+    assert plan.quick.puzzles in BUNDLED or plan.quick.variables, "that needs no download"
     assert 0 < len(chosen(plan.quick)) <= 100
 
 
@@ -120,6 +120,20 @@ BAD = {
     "givens = []\n[[row]]": "givens = (): it must be a list of whole numbers",
     "givens = [20, 2.5]\n[[row]]": "givens = (20, 2.5): it must be a list of whole numbers",
     "givens = [true]\n[[row]]": "givens = (True,): it must be a list of whole numbers",
+    "view = 'sat'\n[[row]]": "view = 'sat' is about formulas: give `variables`",
+    "view = 'sat'\n[quick]\nvariables = [9]\n[[row]]": "view = 'sat' is about formulas: give `variables`",
+    "variables = 9\n[[row]]": "variables = 9: it must be a list of whole numbers, 5 or more",
+    "variables = []\n[[row]]": "variables = (): it must be a list of whole numbers, 5 or more",
+    "variables = [9, 4]\n[[row]]": "variables = (9, 4): it must be a list of whole numbers, 5 or more",
+    "variables = [9]\nsample = [3, 3]\n[[row]]": "sample = (3, 3): it must be one whole number, or one for each of",
+    "variables = [9]\nsample = [0]\n[[row]]": "sample = (0,): it must be one whole number, or one for each of",
+    "variables = [9]\nsample = 0\n[[row]]": "sample = 0: it must be a whole number, 1 or more",
+    "sample = [3]\n[[row]]": "sample = (3,): it must be one whole number, or one for each of `variables`",
+    "variables = [9, 9]\n[[row]]": "variables = (9, 9): a number is there twice",
+    "variables = [9]\npuzzles = 'sample17'\n[[row]]": "puzzles = 'sample17' is about a list: `variables` generates",
+    "variables = [9]\nrelabel = 0\n[[row]]": "relabel = 0 is about a list: `variables` generates formulas",
+    "variables = [9]\ngivens = [20]\n[[row]]": "givens = (20,) is about a list: `variables` generates formulas",
+    "puzzles = 'x'\n[quick]\nvariables = [9]\n[[row]]": "quick: puzzles = 'x' is about a list: `variables` generates",
     "sample = 1.5\n[[row]]": "sample = 1.5: it must be a whole number, 1 or more",
     "seed = -1\n[[row]]": "seed = -1: it must be a whole number, 0 or more",
     "relabel = true\n[[row]]": "relabel = True: it must be a whole number, 0 or more",
@@ -152,6 +166,29 @@ def test_what_quick_does_not_say_is_as_above(tmp_path: Path) -> None:
     plan = Experiment.read(str(path))
     assert plan.quick == replace(plan.choice, sample=2)
     assert (plan.name, plan.title, plan.view, plan.rows[0].name) == ("x", "x", "rows", "1")
+
+
+def test_formulas_need_no_list(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text("sample = 3\n[quick]\nvariables = [9, 5]\n[[row]]")
+    plan = Experiment.read(str(path))
+    assert (plan.choice.puzzles, plan.choice.variables) == ("sample17", None)
+    assert plan.quick is not None
+    assert (plan.quick.puzzles, plan.quick.variables, plan.quick.sample) == (None, (9, 5), 3)
+
+
+def test_table_3_is_that_of_the_paper() -> None:
+    plan = Experiment.read("sat")
+    assert plan.choice.variables is not None
+    assert plan.choice.variables[:3] == (5, 7, 9)
+    assert isinstance(plan.choice.sample, tuple)
+    assert plan.choice.sample[:3] == (1000, 1000, 1000)
+    rows = {row.name: row for row in plan.rows}
+    assert rows["First + True"].options == Options(level="naked", select="first", order="true", nodes=1_000_000)
+    assert rows["MRV + True"].options == Options(level="naked", order="true")
+    assert rows["MRV + JW"].options == Options(level="naked", order="jw")
+    dibs = Options(level="naked", order="jw", trigger="binary")  # otherwise Jeroslow and Wang's order
+    assert rows["DiBS"] == Row("DiBS", dibs, Guidance(guide="sat"))
 
 
 # The command
@@ -439,3 +476,54 @@ def test_the_table_of_an_interrupted_run_is_about_shared_puzzles(
     assert re.search(r"^\*\*rows: 2 of \S+ \(of 5: the run is not complete\)\*\*", shown)
     assert said == "interrupted: 14 of 20 records are in runs/rows-puzzles; the same command goes on\n"
     assert main(["bench", rows, "--puzzles", puzzles]) == 130
+
+
+# Formulas
+
+FORMULAS = """
+title = "Few formulas"
+view = "sat"
+variables = [5, 20]
+sample = 3
+[[row]]
+name = "First + True"
+level = "naked"
+select = "first"
+[[row]]
+name = "oracle"
+level = "naked"
+order = "oracle"
+"""
+
+
+def test_a_guide_that_is_not_there_stops_before_formulas_are_made(
+    shipped: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dibs.bench.instances.formulas", pytest.fail)
+    assert run("bench", "sat", "--quick").complaint == (
+        "sat: no such guide; dibs comes with relational, transformer, or give a folder"
+    )
+    assert not Path("runs").exists()
+
+
+def test_formulas_have_a_table_for_each_size(run: Run) -> None:
+    Path("few.toml").write_text(FORMULAS)
+    code, shown, said = run("bench", "few.toml")
+    assert (code, said) == (0, "")
+    for title in ("3 formulas of each size: mean nodes", "3 formulas with 5 variables", "3 formulas with 20 variables"):
+        assert f"Few formulas: {title}" in shown
+    assert Store.read(Path("runs/few")).manifest["choice"] == {"puzzles": None, "sample": 3, "variables": [5, 20]}
+    code, again, said = run("bench", "few.toml", "--markdown")
+    assert (code, said) == (0, "runs/few: complete; --fresh runs it again\n")
+    assert again.count("| First + True |") == 3
+    code, shown, _ = run("bench", "few.toml", "--sample", 1, "--seed", 2)
+    assert "1 formulas with 20 variables" in shown
+    assert same(Path("runs/few-sample1-seed2"))[0]["variables"] == 5
+
+
+def test_formulas_and_a_list_do_not_go_together(run: Run) -> None:
+    Path("few.toml").write_text(FORMULAS)
+    for option, value in (("puzzles", "sample17"), ("relabel", 0)):
+        complaint = run("bench", "few.toml", f"--{option}", value).complaint
+        assert complaint == f"dibs: {option} = {value!r} is about a list: `variables` generates formulas"
+    assert not Path("runs").exists()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dibs
 from dibs.bench.experiment import Choice
-from dibs.bench.instances import BUNDLED, chosen, load, relabelled, revealed
+from dibs.bench.instances import BUNDLED, FORMULAS, chosen, load, relabelled, revealed
 from dibs.problem import CNF, InputError, Sudoku
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT
 
@@ -30,7 +30,7 @@ def test_all_of_a_list() -> None:
     found = chosen(Choice(puzzles="sample17"))
     assert len(found) == 130
     assert found.number == list(range(130))
-    assert found.givens == [0] * 130
+    assert found.givens == found.variables == [0] * 130
     assert chosen(Choice(puzzles="sample17", sample=130)).digest == found.digest
     assert chosen(Choice(puzzles="sample17", sample=1000, seed=3)).digest == found.digest
 
@@ -138,3 +138,34 @@ def test_a_list_that_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         chosen(Choice(puzzles="royle17"))
     (tmp_path / "royle17").write_text(PUZZLE)  # a file of that name in this folder is what is meant
     assert lines(puzzles="royle17") == [PUZZLE]
+
+
+def test_formulas() -> None:
+    found = chosen(Choice(variables=(9, 5, 20), sample=4))
+    assert found.variables == [9] * 4 + [5] * 4 + [20] * 4
+    assert found.number == [0, 1, 2, 3] * 3
+    assert found.givens == [0] * 12
+    for one, variables in zip(found.every, found.variables, strict=True):
+        assert isinstance(one, CNF)
+        assert one.variables == variables
+        assert len(one.clauses) == {5: 41, 9: 52, 20: 93}[variables]
+        assert len({tuple(sorted(clause)) for clause in one.clauses}) == len(one.clauses)
+        assert dibs.solve(one).status == "SAT"
+
+
+def test_formulas_are_made_by_their_seed() -> None:
+    found = chosen(Choice(variables=(9, 20), sample=6, seed=1))
+    assert found.digest == chosen(Choice(variables=(9, 20), sample=6, seed=1)).digest
+    assert found.digest == "d3109d101e0d17df", "records of earlier runs are about these formulas"
+    assert found.digest != chosen(Choice(variables=(9, 20), sample=6, seed=2)).digest
+    assert lines(variables=(20,), sample=3, seed=1) == [one.line() for one in found.every[6:9]]
+
+
+def test_as_many_formulas_of_each_size_as_are_wanted() -> None:
+    found = chosen(Choice(variables=(20, 9), sample=(1, 3), seed=1))
+    assert (found.variables, found.number) == ([20, 9, 9, 9], [0, 0, 1, 2])
+    assert lines(variables=(9,), sample=3, seed=1) == [one.line() for one in found.every[1:]]
+
+
+def test_a_thousand_formulas_of_each_size() -> None:
+    assert len(chosen(Choice(variables=(12,)))) == FORMULAS == 1000

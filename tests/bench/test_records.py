@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dibs.bench.records import COLUMNS, MANIFEST, Store, frame
+from dibs.bench.records import COLUMNS, LATER, MANIFEST, Store, frame
 from dibs.problem import InputError
 
 VALUES: dict[str, Any] = {"String": "x", "Boolean": True}
@@ -209,6 +209,34 @@ def test_a_shard_of_somebody_else(store: Store, folder: Path) -> None:
     store.append(some(("a", 0)))
     pl.DataFrame({"row": ["a"], "instance": [1]}).write_parquet(folder / "000002.parquet")
     with pytest.raises(InputError, match=r"000002.parquet: is damaged"):
+        store.records()
+
+
+def test_records_of_earlier_versions(store: Store, folder: Path) -> None:
+    """Columns that they did not have; alone, and beside newer shards."""
+    old = some(("a", 0), ("b", 0)).drop(list(LATER))
+    old.write_parquet(folder / "000001.parquet")
+    assert keys(store) == [("b", 0), ("a", 0)]
+    whole = store.records()
+    assert whole.schema == some().schema
+    assert whole["variables"].to_list() == [0, 0]
+    assert whole["tries"].to_list() == [None, None], "nobody counted them"
+    assert store.records(tuple(old.columns)).equals(old.sort("row", descending=True))
+    store.append(some(("a", 1)))
+    assert keys(store) == [("b", 0), ("a", 0), ("a", 1)]
+    whole = store.records()
+    assert whole.schema == some().schema
+    assert whole["variables"].to_list() == [0, 0, 1]
+    assert whole["tries"].to_list() == [None, None, 1]
+    (folder / "000001.parquet").write_bytes(b"PAR1")
+    with pytest.raises(InputError, match=r"000001.parquet: is damaged"):
+        store.records()
+
+
+def test_shards_that_do_not_go_together(store: Store, folder: Path) -> None:
+    store.append(some(("a", 0)))
+    some(("a", 1)).with_columns(pl.col("nodes").cast(pl.String)).write_parquet(folder / "000002.parquet")
+    with pytest.raises(InputError, match=r"runs/x: has shards that do not go together$"):
         store.records()
 
 

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dibs
+import tiny
 from dibs.bench import runner
-from dibs.bench.experiment import Experiment, Row
+from dibs.bench.experiment import Choice, Experiment, Row
 from dibs.bench.instances import Instances, chosen
 from dibs.bench.origin import machine, version
 from dibs.bench.records import COLUMNS, Store
@@ -31,7 +32,7 @@ from dibs.search.solve import solve_together
 from runs import opened, plan, ready, same
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT
 
-COUNTS = ("status", "nodes", "backtracks", "asks", "calls", "depth")
+COUNTS = ("status", "nodes", "backtracks", "tries", "asks", "calls", "depth")
 RANDOM = Options(tie="random", order="random", seed=7)
 AUTO = replace(POLICIES["auto"].options, after=2)  # so that the second search begins
 
@@ -99,7 +100,7 @@ def test_records_say_where_they_come_from(bench: Bench, whole: dict[tuple[str, i
     for (name, instance), record in whole.items():
         row = next(row for row in bench.experiment.rows if row.name == name)
         assert record["number"] == bench.instances.number[instance]
-        assert record["givens"] == 0
+        assert (record["givens"], record["variables"]) == (0, 0)
         assert (record["version"], record["machine"], record["seed"]) == (version(), machine(), row.options.seed)
         said = json.loads(record["options"])
         assert Options(**{k: v for k, v in said.items() if k in asdict(Options())}) == row.options
@@ -222,6 +223,40 @@ def test_asking_on_the_path_only_needs_one_solution(puzzle: str, guides: Path, t
     file.write_text(f"{puzzle}\n")
     with pytest.raises(InputError, match="one solution each"):
         ready(plan(rows[1:], file))
+
+
+# Formulas
+
+
+def test_counts_on_formulas_are_those_of_solve(tmp_path: Path) -> None:
+    """Every formula has a structure of its own; records say its size, and what was said on the way to one solution."""
+    guided = Guidance(guide=str(tiny.relational(tmp_path / "guide", family="cnf")))
+    formula = Options(level="naked", order="jw")
+    rows = (
+        Row("first", Options(level="naked", select="first", order="true")),
+        Row("jw", formula),
+        Row("oracle", Options(level="naked", order="oracle")),
+        Row("DiBS", replace(formula, trigger="binary"), guided),
+        Row("confident", replace(formula, tie="reach", select="confident"), guided),
+        Row("limit", replace(formula, nodes=1)),
+    )
+    experiment = replace(plan(rows), choice=Choice(variables=(5, 9, 30), sample=4, seed=2))
+    bench, instances = ready(experiment)
+    found = by_key([bench.perform(task) for task in bench.tasks([])])
+    assert len(found) == 6 * 12
+    assert {record["status"] for record in found.values()} == {"SAT", "LIMIT"}
+    unique = [dibs.is_unique(one) for one in instances.every]
+    assert True in unique
+    assert False in unique
+    for (name, i), record in found.items():
+        number = next(number for number, row in enumerate(rows) if row.name == name)
+        outcome = dibs.solve(instances.every[i], guide=bench.guides[number], **asdict(rows[number].options))
+        assert [record[key] for key in COUNTS] == [getattr(outcome, key) for key in COUNTS]
+        assert (record["variables"], record["number"]) == ((5, 9, 30)[i // 4], i % 4)
+        if record["status"] == "SAT":
+            assert record["backtracks"] <= record["tries"] <= record["backtracks"] + record["variables"]
+        assert unique[i] or not record["path_place"], "there is no such way where there are several solutions"
+    assert any(record["path_place"] for record in found.values())
 
 
 # Ledgers

@@ -168,6 +168,14 @@ def test_solutions_of_several_shapes() -> None:
             solutions([Sudoku.parse(bad)], unique=True)
 
 
+def test_formulas_with_several_solutions_have_no_way_to_the_solution() -> None:
+    one, two = CNF(3, [[1, 2], [-1], [-2, 3]]), CNF(3, [[1, 2], [-1, 3]])
+    first, second = solutions([one, two])
+    assert np.flatnonzero(first).tolist() == [1, 2, 4]  # not z1, z2, z3
+    assert not second.any()
+    assert len(second) == 6
+
+
 def test_a_refusal_is_passed_on() -> None:
     class Picky(Denoiser):
         def refusal(self, structure: Structure) -> str:

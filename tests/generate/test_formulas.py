@@ -37,6 +37,19 @@ def test_satisfiable_keeps_satisfiable_ones_only() -> None:
     assert all(a == b for a, b in zip(drawn, kept, strict=True) if _solvable(a.clauses))
 
 
+@pytest.mark.parametrize(("variables", "k"), [(3, 3), (4, 2), (5, 3), (12, 3), (13, 3)])
+def test_few_variables_are_judged_without_a_search(variables: int, k: int) -> None:
+    """Both sides of the size up to which all assignments are looked at."""
+    clauses = round((4.3 if k == 3 else 1.3) * variables)
+    drawn, kept = (
+        list(sat(80, variables=variables, clauses=clauses, k=k, seed=5, satisfiable=only)) for only in (False, True)
+    )
+    judged = [_solvable(formula.clauses) for formula in drawn]
+    assert {*judged} == {True, False}
+    assert [a == b for a, b in zip(drawn, kept, strict=True)] == judged
+    assert all(_solvable(formula.clauses) for formula in kept)
+
+
 def test_same_seed_same_formulas() -> None:
     first = list(sat(5, variables=20, seed=3))
     assert list(sat(5, variables=20, seed=3)) == first

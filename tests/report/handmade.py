@@ -15,10 +15,11 @@ Record = dict[str, Any]
 
 
 def record(row: str, instance: int, nodes: int = 1, **more: Any) -> Record:
-    """One search; twice as many backtracks as nodes and a millisecond for each node, unless `more` says otherwise."""
+    """One search; twice as many backtracks and tries as nodes, a millisecond for each node, or as `more` says."""
     plain: Record = {name: [] for name, kind in COLUMNS.items() if kind.startswith("List")}
-    plain |= {"row": row, "instance": instance, "number": instance, "givens": 0, "status": "SAT", "nodes": nodes}
-    plain |= {"backtracks": 2 * nodes, "asks": 0, "calls": 0, "depth": 1, "search_seconds": nodes / 1000}
+    plain |= {"row": row, "instance": instance, "number": instance, "givens": 0, "variables": 0, "status": "SAT"}
+    plain |= {"nodes": nodes, "backtracks": 2 * nodes, "tries": 2 * nodes, "asks": 0, "calls": 0, "depth": 1}
+    plain |= {"search_seconds": nodes / 1000}
     plain |= {"model_seconds": 0.0, "options": "{}", "seed": 0, "version": "1", "machine": "m"}
     return plain | more
 

@@ -37,7 +37,12 @@ def all_views(folder: Path) -> list[Path]:
     made(folder / "steps", "steps", steps, experiment="steps")
     paths = [path((2, 1, 40, 40), (3, 1, 5, 9), (2, 0, 0, 3)), path((2, 0, 0, 5), (2, 1, 2, 2))] * 6
     made(folder / "theory", "theory", {"mine": paths, "other": paths}, experiment="theory")
-    return [folder / name for name in ("ablation", "table1", "difficulty", "steps", "theory")]
+    formulas = [{"variables": 5 + 2 * (i % 2), "number": i // 2, "tries": 7 + i} for i in range(12)]
+    rows = {
+        row: [one | more for one, more in zip(some(row), formulas, strict=True)] for row in ("First + True", "DiBS")
+    }
+    made(folder / "sat", "sat", rows, experiment="sat", choice={"puzzles": None, "variables": [5, 7]})
+    return [folder / name for name in ("ablation", "table1", "difficulty", "steps", "theory", "sat")]
 
 
 @pytest.fixture(scope="module")

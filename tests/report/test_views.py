@@ -124,6 +124,28 @@ TABLE_1 = """
 """
 
 
+# And Table 3: time p95, nodes, backtracks, nodes p95, backtracks p95; for 5, 7 and 9 variables.
+TABLE_3 = """
+| Glucose4 | 0.06, 5.11, 1.56, 6, 3 | 0.07, 5.96, 1.98, 8, 4 | 0.11, 6.71, 2.31, 10, 5 |
+| First + True | 0.20, 5.14, 2.07, 7, 4 | 0.30, 6.23, 2.58, 10, 6 | 0.52, 7.92, 3.57, 14, 9 |
+| MRV + True | 0.26, 5.04, 1.97, 7, 4 | 0.40, 5.96, 2.41, 10, 6 | 0.66, 7.18, 2.98, 12, 8 |
+| MRV + JW | 0.33, 3.52, 0.45, 6, 3 | 0.51, 4.69, 1.12, 8, 5 | 0.83, 5.95, 1.66, 11, 6 |
+| DiBS | 5.61, 3.81, 0.73, 6, 3 | 8.50, 4.65, 1.19, 8, 5 | 13.53, 5.88, 1.66, 10, 6 |
+"""
+
+
+def test_published_figures_of_formulas() -> None:
+    said: dict[int, dict[str, list[float]]] = {5: {}, 7: {}, 9: {}}
+    for text in TABLE_3.strip().splitlines():
+        name, *cells = (cell.strip() for cell in text.strip("|").split("|"))
+        for variables, cell in zip(said, cells, strict=True):
+            said[variables][name] = [float(value) for value in cell.split(",")]
+    assert {n: {row: list(one) for row, one in rows.items()} for n, rows in published.TABLE3.items()} == said
+    assert published.TABLE3[9]["DiBS"].nodes_p95 == 10
+    rows = {row.name for row in Experiment.read("sat").rows}
+    assert all(set(some) - {published.GLUCOSE} <= rows for some in published.TABLE3.values())
+
+
 def test_published_figures() -> None:
     rows = [[cell.strip() for cell in text.strip("|").split("|")] for text in TABLE_1.strip().splitlines()]
     said = {row[0]: [tuple(map(float, cell.split("/"))) for cell in row[1:]] for row in rows}
@@ -220,6 +242,56 @@ def test_difficulty(tmp_path: Path) -> None:
     assert str(line(against_mcv, "17")["DiBS"]).startswith("+87.5 %")
     none = made(tmp_path / "none", "difficulty", {"a": [{"nodes": 0, "givens": 29}], "b": [{"nodes": 1, "givens": 29}]})
     assert line(table(section(none), "gain-nodes"), "29")["b"] == "-", "nothing to gain"
+
+
+def test_formulas(tmp_path: Path) -> None:
+    """The paper's nodes are tries + 1; sizes do not mix, and what ended at a limit stays."""
+    variables = [5, 20, 5, 20]
+    tries = {"First + True": (4, 30, 6, 10), "mine": (2, 99, 2, 1)}
+    by_row: dict[str, list[dict[str, Any]]] = {
+        row: [
+            {"variables": n, "number": i // 2, "tries": t, "backtracks": t - 1, "search_seconds": t / 1000}
+            for i, (n, t) in enumerate(zip(variables, some, strict=True))
+        ]
+        for row, some in tries.items()
+    }
+    by_row["mine"][1]["status"] = "LIMIT"
+    by_row["mine"][1]["calls"] = 8
+    run = made(tmp_path, "sat", by_row, choice={"puzzles": None, "variables": [5, 20], "seed": 3})
+    assert run.title() == "Made: 2 formulas of each size"
+    assert "formulas drawn by seed 3" in run.origin()
+    found = section(run)
+    assert [one.key for one in found.tables] == ["nodes", "n5", "n20"]
+    nodes = table(found, "nodes")
+    assert line(nodes, "First + True") == {
+        "solver": "First + True", "n = 5": "6 (5 to 7)", "n = 20": "21 (11 to 31)", "LIMIT": "0",
+    }  # fmt: skip
+    assert line(nodes, "published")["n = 5"] == "5.14"
+    assert line(nodes, "published")["n = 20"] == "-"
+    assert line(nodes, "mine")["LIMIT"] == "1"
+    small = table(found, "n5")
+    assert [one.cells[0] for one in small.lines] == ["First + True", "published", "mine", "published: Glucose4"]
+    assert line(small, "First + True")["nodes"] == ("6", "6", "6.9")
+    assert line(small, "First + True")["backtracks"] == ("4", "4", "4.9")
+    assert line(small, "published")["nodes"] == ("5.14", "-", "7")
+    assert line(small, "published: Glucose4")["time"] == ("-", "-", "0.3")  # 0.06 over 0.20
+    assert line(small, "mine")["time"] == ("0.4", "0.4", "0.339")  # 2 over 5, and 2 over 5.9
+    assert "calls" not in line(small, "mine"), "nobody was asked there"
+    large = table(found, "n20")
+    assert [one.cells[0] for one in large.lines] == ["First + True", "mine"], "nothing is published"
+    assert line(large, "mine")["nodes"] == ("51", "51", "95.1")
+    assert (line(large, "mine")["solved"], line(large, "mine")["LIMIT"], line(large, "mine")["calls"]) == (
+        "50 %",
+        "1",
+        "4",
+    )
+    assert any("lower bound" in note for note in large.notes)
+    assert not any("lower bound" in note for note in small.notes)
+    assert [one.key for one in found.pictures] == ["growth"]
+    few = made(tmp_path / "few", "sat", by_row, choice={"puzzles": None, "variables": [5, 20], "sample": [2, 1]})
+    assert few.title() == "Made: up to 2 formulas of each size"
+    one = made(tmp_path / "one", "rows", {"a": [{"variables": 9}]}, choice={"puzzles": None, "variables": [9]})
+    assert section(one).title == "Made: 1 formulas with 9 variables"
 
 
 def test_the_axis_of_gains() -> None:

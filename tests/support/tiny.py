@@ -19,9 +19,9 @@ WIDTH, ROUNDS = 8, 3  # of the relational guide
 DATA, TRAINED = "0" * 64, {"steps": 0}
 
 
-def relational(folder: Path, seed: int = 0, **changes: Any) -> Path:
+def relational(folder: Path, seed: int = 0, family: str = "sudoku", **changes: Any) -> Path:
     """A `Relational` with random weights, larger than those that training begins with: its logits differ."""
-    return _export(_module(seed), folder, **changes)
+    return _export(_module(seed), folder, family, **changes)
 
 
 def transformer(folder: Path, size: int = 9, seed: int = 0, **changes: Any) -> Path:
@@ -72,10 +72,10 @@ def _module(seed: int) -> Relational:
     return module
 
 
-def _export(module: Relational, folder: Path, **changes: Any) -> Path:
+def _export(module: Relational, folder: Path, family: str = "sudoku", **changes: Any) -> Path:
     from dibs.model.export import export
 
-    export(module, folder, data=DATA, trained=TRAINED)
+    export(module, folder, data=DATA, trained=TRAINED, family=family)
     write_card(folder, **changes)
     return folder
 

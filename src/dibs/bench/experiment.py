@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -15,7 +15,10 @@ from dibs.search.options import Options
 from dibs.search.policy import chosen_fields
 
 Asked = Literal["everywhere", "path"]
-View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory"]
+View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat"]
+
+PUZZLES = "sample17"  # the list of an experiment that names none
+LEAST = 5  # variables of a formula: with fewer there are not as many different clauses as it would have
 
 
 @dataclass(frozen=True)
@@ -46,22 +49,45 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """Which instances of a list are searched."""
+    """Which instances are searched: of a list, or generated formulas. `puzzles` is None for these only."""
 
-    puzzles: str = option("sample17", "a bundled list, one that `dibs data get` fetched, or a file")
-    sample: int | None = option(None, "so many of them, drawn at random by the seed", least=1)
-    seed: int = option(0, "of the sample and of added givens", least=0)
+    puzzles: str | None = option(None, f"a bundled list ({PUZZLES}), one that `dibs data get` fetched, or a file")
+    sample: int | tuple[int, ...] | None = option(
+        None, "so many, drawn at random by the seed; of formulas so many of each size, or a number for each size"
+    )
+    seed: int = option(0, "of the sample, of added givens and of formulas", least=0)
     relabel: int | None = option(None, "permute digits, rows, columns ... at random, by this seed", least=0)
     givens: tuple[int, ...] | None = option(None, "for each of these numbers: puzzles with so many givens")
+    variables: tuple[int, ...] | None = option(
+        None, "no puzzles: for each of these numbers, satisfiable random 3-SAT formulas with so many variables"
+    )
 
     def __post_init__(self) -> None:
         check(self)
-        if not isinstance(self.puzzles, str):
+        if self.puzzles is not None and not isinstance(self.puzzles, str):
             raise ValueError(f"puzzles = {self.puzzles!r}: it must be the name of a list or of a file")
-        if self.givens is not None and not (
-            isinstance(self.givens, tuple) and self.givens and all(type(one) is int and one > 0 for one in self.givens)
-        ):
-            raise ValueError(f"givens = {self.givens!r}: it must be a list of whole numbers, 1 or more")
+        if not isinstance(self.sample, tuple):
+            if self.sample is not None and not _whole(self.sample, 1):
+                raise ValueError(f"sample = {self.sample!r}: it must be a whole number, 1 or more")
+        elif len(self.sample) != len(self.variables or ()) or not all(_whole(one, 1) for one in self.sample):
+            raise ValueError(f"sample = {self.sample!r}: it must be one whole number, or one for each of `variables`")
+        for name, least in (("givens", 1), ("variables", LEAST)):
+            some = getattr(self, name)
+            if some is not None and not (isinstance(some, tuple) and some and all(_whole(one, least) for one in some)):
+                raise ValueError(f"{name} = {some!r}: it must be a list of whole numbers, {least} or more")
+        if self.variables is None:
+            if self.puzzles is None:
+                object.__setattr__(self, "puzzles", PUZZLES)
+            return
+        if len(set(self.variables)) < len(self.variables):
+            raise ValueError(f"variables = {self.variables!r}: a number is there twice")
+        for name in ("puzzles", "relabel", "givens"):
+            if (value := getattr(self, name)) is not None:
+                raise ValueError(f"{name} = {value!r} is about a list: `variables` generates formulas")
+
+
+def _whole(value: Any, least: int) -> bool:
+    return type(value) is int and value >= least
 
 
 @dataclass(frozen=True)
@@ -83,19 +109,22 @@ class Experiment:
         rows = table.get("row", [])
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise InputError("has no [[row]]", file=str(path))
-        choice = _choice({key: value for key, value in table.items() if key in choices}, path, "")
+        said = {key: value for key, value in table.items() if key in choices}
+        choice = _choice(said, path, "")
         quick = table.get("quick")
         if quick is not None:
             if not isinstance(quick, dict):
                 raise InputError(f"quick = {quick!r}: it must be a table, [quick]", file=str(path))
             check_keys(quick, choices, str(path), "quick: ")
-            quick = _choice(quick, path, "quick: ", choice)
+            quick = _choice(said | quick, path, "quick: ")
         ledger = table.get("ledger", False)
         if not isinstance(ledger, bool):
             raise InputError(f"ledger = {ledger!r}: choose true or false", file=str(path))
         view = table.get("view", "rows")
         if view not in get_args(View):
             raise InputError(f"view = {view!r}: choose one of {', '.join(get_args(View))}", file=str(path))
+        if view == "sat" and any(one is not None and one.variables is None for one in (choice, quick)):
+            raise InputError("view = 'sat' is about formulas: give `variables`", file=str(path))
         found = tuple(_row(row, i, path, ledger) for i, row in enumerate(rows, 1))
         names = [row.name for row in found]
         if twice := next((name for name in names if names.count(name) > 1), None):
@@ -104,11 +133,10 @@ class Experiment:
         return cls(path.stem, title, choice, found, view, ledger, quick)
 
 
-def _choice(table: dict[str, Any], path: Path, where: str, base: Choice = Choice()) -> Choice:  # noqa: B008 (frozen)
-    if isinstance(givens := table.get("givens"), list):
-        table = table | {"givens": tuple(givens)}
+def _choice(table: dict[str, Any], path: Path, where: str) -> Choice:
+    said: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
     try:
-        return replace(base, **table)
+        return Choice(**said)
     except ValueError as error:
         raise InputError(f"{where}{error}", file=str(path)) from None
 

@@ -1,4 +1,4 @@
-"""The instances of an experiment: a list, a sample of it, relabelled, with more givens; all by seed."""
+"""The instances of an experiment: a list, a sample of it, relabelled, with more givens; or formulas; all by seed."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from pathlib import Path
 
 import numpy as np
 
-from dibs.bench.experiment import Choice
+from dibs.bench.experiment import PUZZLES, Choice
 from dibs.lists import LISTS, path_of
 from dibs.problem import InputError, Instance, Sudoku, read_instances
 
+FORMULAS = 1000  # of each size, unless `sample` says otherwise
 BUNDLED = {"sample17": "sample17.txt", "hard300": "hard300.txt", "doubted": "doubted.txt.xz"}
 
 
 @dataclass(frozen=True)
 class Instances:
-    """What is searched. `number` and `givens` say where each comes from."""
+    """What is searched. `number`, `givens` and `variables` say where each comes from."""
 
     every: Sequence[Instance]
-    number: Sequence[int]  # its place in the list, from 0
+    number: Sequence[int]  # its place in the list, from 0; of a formula, among those with as many variables
     givens: Sequence[int]  # its number of givens, where the experiment asks for that; otherwise 0
+    variables: Sequence[int]  # of a generated formula; otherwise 0
     digest: str  # of the problems: runs with the same rows and the same digest have the same counts
 
     def __len__(self) -> int:
@@ -33,7 +35,12 @@ class Instances:
 
 def chosen(choice: Choice) -> Instances:
     """The instances that a choice stands for; the first bad one raises."""
-    every = load(choice.puzzles)
+    if choice.variables is not None:
+        count = choice.sample or FORMULAS
+        counts = count if isinstance(count, tuple) else (count,) * len(choice.variables)
+        return formulas(choice.variables, counts, choice.seed)
+    assert not isinstance(choice.sample, tuple), "that is about formulas"
+    every = load(choice.puzzles or PUZZLES)
     number = np.arange(len(every))
     if choice.sample is not None and choice.sample < len(every):
         rng = np.random.default_rng(choice.seed)
@@ -46,8 +53,25 @@ def chosen(choice: Choice) -> Instances:
         buckets = np.repeat(choice.givens, len(some)).tolist()
         some = [one for givens in choice.givens for one in revealed(some, givens, choice.seed)]
         number = np.tile(number, len(choice.givens))
-    digest = hashlib.sha256("\n".join(one.line() for one in some).encode()).hexdigest()
-    return Instances(some, number.tolist(), buckets, digest[:16])
+    return Instances(some, number.tolist(), buckets, [0] * len(some), _digest(some))
+
+
+def formulas(variables: Sequence[int], counts: Sequence[int], seed: int) -> Instances:
+    """So many satisfiable random 3-SAT formulas of each size, with different clauses, about as many as half of all
+    formulas can bear: the sets of the paper's Table 3. More of them begin with the same ones."""
+    from dibs.generate import sat
+
+    some: list[Instance] = [
+        one
+        for size, count in zip(variables, counts, strict=True)
+        for one in sat(count, variables=size, satisfiable=True, distinct=True, seed=seed)
+    ]
+    number = [i for count in counts for i in range(count)]
+    return Instances(some, number, [0] * len(some), np.repeat(variables, counts).tolist(), _digest(some))
+
+
+def _digest(some: Sequence[Instance]) -> str:
+    return hashlib.sha256("\n".join(one.line() for one in some).encode()).hexdigest()[:16]
 
 
 def load(puzzles: str, most: int | None = None) -> list[Instance]:

@@ -36,9 +36,11 @@ COLUMNS = {
     "instance": "Int32",  # its place in the experiment
     "number": "Int32",  # its place in the list
     "givens": "Int16",  # 0: not asked for
+    "variables": "Int32",  # of a generated formula; otherwise 0
     "status": "String",
     "nodes": "Int64",
     "backtracks": "Int64",
+    "tries": "Int64",
     "asks": "Int64",
     "calls": "Int64",  # forward passes of a model
     "depth": "Int32",
@@ -59,6 +61,8 @@ COLUMNS = {
     "version": "String",
     "machine": "String",
 }
+# Columns that shards of earlier versions do not have, and what stands there when they are read.
+LATER: dict[str, int | None] = {"variables": 0, "tries": None}
 
 
 def frames() -> Any:
@@ -218,18 +222,26 @@ class Store:
         try:
             found: pl.DataFrame = polars.read_parquet(shards, columns=wanted)
         except (polars.exceptions.PolarsError, OSError):
-            raise self._unreadable(shards, wanted) from None
+            found = self._one_by_one(shards, wanted)
         names = [row["name"] for row in self.manifest.get("rows", [])]
         place = polars.col("row").replace_strict({name: i for i, name in enumerate(names)}, default=len(names))
         return found.sort(place, "instance")
 
-    def _unreadable(self, shards: Sequence[Path], columns: Sequence[str]) -> InputError:
-        """Which shard it is."""
+    def _one_by_one(self, shards: Sequence[Path], columns: Sequence[str]) -> pl.DataFrame:
+        """For shards of earlier versions, see `LATER`; one that is damaged is named."""
         polars = frames()
+        parts = []
         for shard in shards:
             try:
-                polars.read_parquet(shard, columns=columns)
+                lacking = LATER.keys() - polars.read_parquet_schema(shard).keys()
+                part = polars.read_parquet(shard, columns=[name for name in columns if name not in lacking])
             except (polars.exceptions.PolarsError, OSError) as error:
                 first = str(error).strip().partition("\n")[0]
-                return InputError(f"is damaged: {first}; without it, its records are run again", str(shard))
-        return InputError("has shards that do not go together", str(self.folder))
+                raise InputError(f"is damaged: {first}; without it, its records are run again", str(shard)) from None
+            filled = [polars.lit(LATER[name], _type(COLUMNS[name])).alias(name) for name in lacking]
+            parts.append(part.with_columns(filled).select(columns))
+        try:
+            found: pl.DataFrame = polars.concat(parts)
+        except polars.exceptions.PolarsError:
+            raise InputError("has shards that do not go together", str(self.folder)) from None
+        return found

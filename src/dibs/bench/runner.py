@@ -57,7 +57,6 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
         {"name": row.name, "options": told(row.options), "guidance": told(row.guidance), "asked": row.asked}
         for row in experiment.rows
     ]
-    guides = sorted({row.guidance.guide for row in experiment.rows if row.guidance.guide})
     return {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -66,9 +65,15 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
         "choice": told(experiment.choice),
         "instances": {"count": len(instances), "digest": instances.digest},
         "rows": rows,
-        "guides": {guide: verify(find(guide)).sha256[WEIGHTS][:12] for guide in guides},
+        "guides": guides(experiment),
         "version": version(),
     }
+
+
+def guides(experiment: Experiment) -> dict[str, str]:
+    """The guides that the rows name, with the beginnings of their hashes; one that is not there raises."""
+    names = sorted({row.guidance.guide for row in experiment.rows if row.guidance.guide})
+    return {name: verify(find(name)).sha256[WEIGHTS][:12] for name in names}
 
 
 def told(record: Any) -> dict[str, Any]:
@@ -173,9 +178,11 @@ class Bench:
             "instance": list(places),
             "number": [self.instances.number[i] for i in places],
             "givens": [self.instances.givens[i] for i in places],
+            "variables": [self.instances.variables[i] for i in places],
             "status": [str(o.status) for o in outcomes],
             "nodes": [o.nodes for o in outcomes],
             "backtracks": [o.backtracks for o in outcomes],
+            "tries": [o.tries for o in outcomes],
             "asks": [o.asks for o in outcomes],
             "calls": [o.calls for o in outcomes],
             "depth": [o.depth for o in outcomes],

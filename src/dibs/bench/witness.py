@@ -134,7 +134,10 @@ def _judged(seen: Seen, truth: Bools) -> tuple[list[float], list[int], list[floa
 
 
 def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[NDArray[np.bool_]]:
-    """[L] the true literals of a solution of each instance; all False where there is none."""
+    """[L] the true literals of a solution of each instance; all False where there is none.
+
+    A formula with several solutions has no way to *the* solution: all False as well.
+    """
     from dibs.search.engine import Engine
     from dibs.search.options import Options
 
@@ -142,13 +145,15 @@ def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[ND
     shapes: dict[Structure, list[int]] = {}
     for i, instance in enumerate(instances):
         shapes.setdefault(instance.structure, []).append(i)
-    for places in shapes.values():
-        engine = Engine([instances[i] for i in places], Options(tie="reach", count=2 if unique else 1), block=64)
+    for structure, places in shapes.items():
+        several = structure.family == "cnf"
+        count = 2 if unique or several else 1
+        engine = Engine([instances[i] for i in places], Options(tie="reach", count=count), block=64)
         engine.run()
         if unique and (engine.counters[:, 3] != 1).any():
             raise InputError("asked = 'path' needs instances with one solution each: elsewhere counts differ")
-        for i, true in zip(places, engine.true(), strict=True):
-            found[i] = true
+        for i, true, known in zip(places, engine.true(), engine.counters[:, 3], strict=True):
+            found[i] = true & (known == 1 or not several)
     return found
 
 

@@ -26,8 +26,8 @@ def bench(
     *,
     quick: Annotated[bool, Parameter(help="the experiment's small fixed sample: two minutes at most")] = False,
     puzzles: Annotated[str | None, Parameter(help="another list of puzzles: a file, sample17, royle17 ...")] = None,
-    sample: Annotated[int | None, Parameter(help="only N puzzles, drawn at random")] = None,
-    seed: Annotated[int | None, Parameter(help="of the sample")] = None,
+    sample: Annotated[int | None, Parameter(help="only N puzzles, drawn at random; of formulas N of each size")] = None,
+    seed: Annotated[int | None, Parameter(help="of the sample, or of the formulas")] = None,
     relabel: Annotated[int | None, Parameter(help="permute digits, rows, columns ... at random, by this seed")] = None,
     out: Annotated[Path | None, Parameter(help="the folder of the run; by default runs/NAME")] = None,
     fresh: Annotated[bool, Parameter(help="forget the records that are there and begin anew")] = False,
@@ -53,12 +53,13 @@ def bench(
       dibs bench
       dibs bench table1 --quick
       dibs bench ablation --workers 2
+      dibs bench sat --sample 100
       dibs bench my-rows.toml --puzzles my-puzzles.txt --sample 500 --markdown
     """
     from dibs.bench.experiment import Experiment
     from dibs.bench.instances import chosen
     from dibs.bench.records import Store, frames
-    from dibs.bench.runner import described
+    from dibs.bench.runner import described, guides
 
     if workers is not None and workers < 1:
         raise Refused(f"dibs: workers = {workers}: it must be 1 or more")
@@ -76,8 +77,10 @@ def bench(
         plan = replace(plan, choice=replace(base, **{k: v for k, v in told.items() if v is not None}))
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
+    guides(plan)  # before formulas are generated: one that is not there raises
     folder = out or Path("runs") / _name(plan.name, quick, puzzles, sample, seed, relabel)
-    instances = chosen(plan.choice)
+    with Terminal(lambda seconds: Meter("getting the instances ready") if seconds > 1 else None):
+        instances = chosen(plan.choice)
     store = Store.open(folder, described(plan, instances), mixed=mix_versions, fresh=fresh)
     try:
         ended = _run(plan, instances, store, workers, cluster, gpus_per_worker)
@@ -153,12 +156,15 @@ def _show(store: Store, plan: Experiment, markdown: bool) -> None:
     from dibs.bench.summary import COUNTS, summarise
     from dibs.report import table
 
+    if plan.view == "sat":  # means over formulas of all sizes would say nothing
+        _show_report(store, markdown)
+        return
     records = store.records(COUNTS)
     everywhere = records.group_by("instance").len().filter(len=len(plan.rows))["instance"]
     shared = records.filter(records["instance"].is_in(everywhere.implode()))
     if not len(shared):
         return
-    title = f"{plan.title}: {len(everywhere):,} of {plan.choice.puzzles}"
+    title = f"{plan.title}: {len(everywhere):,} " + (f"of {plan.choice.puzzles}" if plan.choice.puzzles else "formulas")
     if plan.choice.relabel is not None:
         title += f", relabelled by seed {plan.choice.relabel}"
     if len(shared) < len(plan.rows) * store.manifest["instances"]["count"]:
@@ -169,3 +175,19 @@ def _show(store: Store, plan: Experiment, markdown: bool) -> None:
     else:
         console = Console() if sys.stdout.isatty() else Console(width=table.wide(summaries))
         console.print(table.terminal(title, summaries, console.width))
+
+
+def _show_report(store: Store, markdown: bool) -> None:
+    """The tables of `dibs report`."""
+    from rich.console import Console
+
+    from dibs.report import tabular
+    from dibs.report.views import read, section
+
+    tables = section(read(store.folder)).tables
+    console = Console() if sys.stdout.isatty() else Console(width=max(map(tabular.wide, tables), default=80))
+    for one in tables:
+        if markdown:
+            print(tabular.markdown(one), end="\n\n")
+        else:
+            console.print(tabular.terminal(one, console.width))

@@ -32,11 +32,11 @@ def report(
     Markdown and LaTeX, figures/ the figures as SVG and PNG. The same records
     make the same files, byte by byte.
 
-    The experiment says what is made of its records: plain rows, Table 1
-    beside the published figures, changes of an ablation, gains by givens,
-    denoising steps, or the theorems as identities. Runs that ended at a limit
-    are counted in every table and stay in every figure; a run that is not
-    complete, or whose records are of several versions, is said to be so.
+    The experiment says what is made of its records: plain rows, Table 1 or
+    Table 3 beside the published figures, changes of an ablation, gains by
+    givens, denoising steps, or the theorems as identities. Runs that ended at
+    a limit are counted in every table and stay in every figure; a run that is
+    not complete, or whose records are of several versions, is said to be so.
 
     For example:
       dibs report runs/table1-quick

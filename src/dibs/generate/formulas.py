@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from math import comb
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from dibs.generate.sudokus import check_count
 from dibs.problem.cnf import CNF
 
-ATTEMPTS = 1_000  # formulas drawn for one satisfiable formula
+ATTEMPTS = 10_000  # formulas drawn for one satisfiable formula
+SMALL = 12  # variables up to which looking at all assignments is quicker than a search
+_SIGNS = np.array([-1, 1])
 
 
 def threshold_clauses(variables: int) -> int:
@@ -55,8 +58,11 @@ def _formulas(
     for i in range(count):
         rng = np.random.default_rng(np.random.SeedSequence((seed, i)))
         for _ in range(ATTEMPTS):
-            formula = _distinct(variables, clauses, k, rng) if distinct else _draw(variables, clauses, k, rng)
-            if not satisfiable or _has_solution(formula):
+            drawn = _distinct(variables, clauses, k, rng) if distinct else _draw(variables, clauses, k, rng)
+            if satisfiable and variables <= SMALL and not _some_assignment(variables, drawn):
+                continue
+            formula = CNF(variables, drawn)
+            if not satisfiable or variables <= SMALL or _has_solution(formula):
                 yield formula
                 break
         else:
@@ -66,26 +72,27 @@ def _formulas(
             )
 
 
-def _draw(variables: int, clauses: int, k: int, rng: np.random.Generator) -> CNF:
+def _draw(variables: int, clauses: int, k: int, rng: np.random.Generator) -> list[list[int]]:
     chosen = np.zeros((clauses, k), np.int64)
     wrong = np.arange(clauses)
     if 2 * k > variables:  # repetitions would be the rule
-        chosen[:] = rng.permuted(np.tile(np.arange(variables), (clauses, 1)), axis=1)[:, :k]
+        chosen[:] = rng.permuted(np.arange(variables)[None].repeat(clauses, axis=0), axis=1)[:, :k]
         wrong = wrong[:0]
     while len(wrong):
         chosen[wrong] = rng.integers(variables, size=(len(wrong), k))
         ordered = np.sort(chosen[wrong], axis=1)
         wrong = wrong[(ordered[:, 1:] == ordered[:, :-1]).any(axis=1)]
-    return CNF(variables, ((chosen + 1) * rng.choice([-1, 1], (clauses, k))).tolist())
+    found: list[list[int]] = ((chosen + 1) * _SIGNS[rng.integers(2, size=(clauses, k))]).tolist()
+    return found
 
 
-def _distinct(variables: int, clauses: int, k: int, rng: np.random.Generator) -> CNF:
+def _distinct(variables: int, clauses: int, k: int, rng: np.random.Generator) -> list[list[int]]:
     """As `_draw`, but clauses that are there already are drawn again."""
-    found: dict[tuple[int, ...], tuple[int, ...]] = {}
+    found: dict[tuple[int, ...], list[int]] = {}
     while len(found) < clauses:
-        for clause in _draw(variables, clauses - len(found), k, rng).clauses:
+        for clause in _draw(variables, clauses - len(found), k, rng):
             found.setdefault(tuple(sorted(clause)), clause)
-    return CNF(variables, found.values())
+    return list(found.values())
 
 
 def _has_solution(formula: CNF) -> bool:
@@ -95,3 +102,25 @@ def _has_solution(formula: CNF) -> bool:
     engine = Engine([formula], Options(level="naked", tie="reach", order="jw"))
     engine.run()
     return bool(engine.counters[0, 3])
+
+
+def _some_assignment(variables: int, clauses: Sequence[Sequence[int]]) -> bool:
+    """The same for few variables: a set of assignments is a number with 2^n bits, those that satisfy a literal too."""
+    true = _assignments(variables)
+    left = true[0]
+    for clause in clauses:
+        satisfied = 0
+        for literal in clause:
+            satisfied |= true[literal]
+        left &= satisfied
+        if not left:
+            return False
+    return True
+
+
+@cache
+def _assignments(variables: int) -> dict[int, int]:
+    """Those that satisfy each literal, and for 0 all of them. Assignment i makes v true if i has the bit v - 1."""
+    every = (1 << (1 << variables)) - 1
+    false = {-v: every // ((1 << (1 << (v - 1))) + 1) for v in range(1, variables + 1)}
+    return {0: every} | false | {-literal: every ^ some for literal, some in false.items()}

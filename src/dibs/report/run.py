@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.bench.experiment import PUZZLES
 from dibs.bench.records import Store
 from dibs.bench.summary import COUNTS, Summary, summarise
 
@@ -69,10 +70,14 @@ class Run:
         return self.records[at * self.done : (at + 1) * self.done]
 
     def title(self) -> str:
-        """`Table 1: 49,158 of royle17, relabelled by seed 0`."""
+        """`Table 1: 49,158 of royle17, relabelled by seed 0`, `Table 3: 1,000 formulas of each size`."""
         choice = self.manifest["choice"]
-        puzzles = Path(choice.get("puzzles", "sample17")).name
-        text = f"{self.manifest['title']}: {self.records['number'].n_unique():,} of {puzzles}"
+        text = f"{self.manifest['title']}: {self.records['number'].n_unique():,}"
+        if variables := choice.get("variables"):
+            if isinstance(choice.get("sample"), list):
+                return text.replace(": ", ": up to ", 1) + " formulas of each size"
+            return f"{text} formulas " + ("of each size" if len(variables) > 1 else f"with {variables[0]} variables")
+        text += f" of {Path(choice.get('puzzles', PUZZLES)).name}"
         if choice.get("relabel") is not None:
             text += f", relabelled by seed {choice['relabel']}"
         if givens := choice.get("givens"):
@@ -98,7 +103,8 @@ class Run:
         """Where the figures come from."""
         guides = [f"{name} {digest}" for name, digest in self.manifest.get("guides", {}).items()]
         choice = self.manifest["choice"]
-        sample = f"sample drawn by seed {choice.get('seed', 0)}" if "sample" in choice else ""
+        drawn = "formulas" if "variables" in choice else "sample"
+        sample = f"{drawn} drawn by seed {choice.get('seed', 0)}" if {"sample", "variables"} & set(choice) else ""
         instances = f"instances {self.manifest['instances']['digest']}"
         versions, machines = (", ".join(self._kinds(what)) for what in ("version", "machine"))
         parts = [f"dibs {versions}", instances, sample, f"guides: {', '.join(guides)}" if guides else "", machines]

@@ -10,7 +10,7 @@ from dibs.bench.records import Store
 from dibs.problem import InputError
 from dibs.report.run import Run
 from dibs.report.section import Section
-from dibs.report.views import ablation, difficulty, rows, steps, table1, theory
+from dibs.report.views import ablation, difficulty, rows, sat, steps, table1, theory
 
 PATH = ("path_p", "path_place", "path_sure")
 LEDGER = tuple(f"ledger_{what}" for what in ("arity", "p", "place", "entered", "wrong", "cut", "good"))
@@ -23,8 +23,10 @@ VIEWS: dict[str, View] = {
     "difficulty": difficulty.section,
     "steps": steps.section,
     "theory": theory.section,
+    "sat": sat.section,
 }
-COLUMNS: dict[str, tuple[str, ...]] = {"steps": PATH, "theory": LEDGER}  # beyond those that all views need
+SIZES = ("variables", "tries")
+COLUMNS: dict[str, tuple[str, ...]] = {"steps": PATH, "theory": LEDGER, "sat": SIZES}  # beyond those of all views
 
 
 def read(folder: Path) -> Run:
