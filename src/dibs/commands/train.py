@@ -82,11 +82,11 @@ def train(
 
 
 def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:
-    from dibs.model import formulas, puzzles
+    from dibs.model import puzzles, several
 
     try:
-        if plan.data.formulas:
-            return formulas.load(plan.data, screen.making)
+        if plan.data.formulas or plan.data.squares:
+            return several.load(plan.data, screen.making)
         return puzzles.load(plan.data, cache, screen.making)
     except InputError:
         raise

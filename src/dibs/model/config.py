@@ -35,7 +35,7 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Puzzles, by source, or formulas. No puzzle has 17 givens: those are the test set."""
+    """Puzzles, by source, or formulas, or Latin squares. No puzzle has 17 givens: those are the test set."""
 
     box: tuple[int, int] = _key((3, 3), "rows and columns of a box")
     csv: str = _key("", "a file with the columns quizzes,solutions instead of generated puzzles")
@@ -47,7 +47,10 @@ class Data:
     doubted: int = _key(0, "minimal 9x9 puzzles that earlier guides doubted: the first so many of dibs' own list", 0)
     formulas: int = _key(0, "satisfiable random 3-SAT formulas at the threshold instead of puzzles", 0)
     variables: tuple[int, int] = _key((5, 60), "least and most variables of a formula, evenly on a log scale")
-    solutions: int = _key(12, "searches for solutions of a formula, which targets are drawn from", 1)
+    squares: int = _key(0, "Latin squares with holes instead of puzzles", 0)
+    orders: tuple[int, int] = _key((8, 20), "least and most order of a square")
+    holes: tuple[float, float] = _key((0.36, 0.46), "least and most share of holes in a square")
+    solutions: int = _key(12, "searches for solutions of a formula or square, which targets are drawn from", 1)
     seed: int = _key(1, "of the generators", 0)
     held: float = _key(0.02, "share of each source that is held out for validation", 0, 0.5)
 
@@ -118,8 +121,11 @@ def _checked(kind: Any, key: str, value: Any, where: str, file: str) -> Any:
     found = next(f for f in fields(kind) if f.name == key)
     default, least, most = getattr(kind(), key), found.metadata["least"], found.metadata["most"]
     if isinstance(default, tuple):
-        if not isinstance(value, list | tuple) or len(value) != 2 or not all(type(v) is int and v > 0 for v in value):
-            raise InputError(f"{where}{key} = {value!r}: two whole numbers, e.g. {list(default)}", file=file)
+        kinds, what = ((int, float), "numbers") if isinstance(default[0], float) else ((int,), "whole numbers")
+        if not isinstance(value, list | tuple) or len(value) != 2 or not all(type(v) in kinds and v > 0 for v in value):
+            raise InputError(f"{where}{key} = {value!r}: two {what} above 0, e.g. {list(default)}", file=file)
+        if isinstance(default[0], float) and max(value) >= 1:
+            raise InputError(f"{where}{key} = {value!r}: shares below 1, e.g. {list(default)}", file=file)
         return tuple(value)
     if key == "devices":
         if value != "auto" and (type(value) is not int or value < 1):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,9 +15,9 @@ from dibs.guide.graph import graph, graph_of
 from dibs.model import diffusion
 from dibs.model.codec import encode, from_true
 from dibs.model.config import Config
-from dibs.model.formulas import Formulas, State, joined
 from dibs.model.puzzles import Puzzles, fingerprint, shape_of
 from dibs.model.relational import Inputs, Relational, cell_log_probabilities
+from dibs.model.several import Several, State, joined
 from dibs.model.states import Bools, Values, truth, walk
 from dibs.model.transformer import Transformer
 from dibs.model.validation import Validation, held_out
@@ -25,7 +25,7 @@ from dibs.problem import InputError
 from dibs.problem.structure import LEVELS
 
 CALIBRATED = 1_000  # held-out puzzles of a source that a guide is calibrated on, at most
-JUDGED = 256  # states of formulas that are judged at once
+JUDGED = 256  # states of formulas and squares that are judged at once
 CHUNK = 16  # batches that are drawn at once: states are made by the engine, which likes many
 
 
@@ -50,12 +50,12 @@ class Task(Protocol):
     def loss(self, module: nn.Module, batch: Any, device: torch.device) -> Tensor: ...
 
 
-Sources = dict[str, Puzzles] | Formulas
+Sources = dict[str, Puzzles] | Several
 
 
 def task(config: Config, sources: Sources) -> Task:
-    if isinstance(sources, Formulas):
-        return FormulaTask(config, sources)
+    if isinstance(sources, Several):
+        return SeveralTask(config, sources)
     kind = RelationalTask if config.model.kind == "relational" else TransformerTask
     return kind(config, sources)
 
@@ -213,36 +213,33 @@ class TransformerTask(_Puzzled):
         return np.where(open_, scores.reshape(open_.shape), np.float32(-np.inf))
 
 
-class FormulaTask:
-    """States of formulas on the way to solutions; the target is how many of the known solutions have a literal true."""
+class SeveralTask:
+    """States on the way to one of several solutions; the target is how many of those known have a literal true."""
 
-    family = "cnf"
-
-    def __init__(self, config: Config, formulas: Formulas) -> None:
+    def __init__(self, config: Config, several: Several) -> None:
         self.config = config
-        self.formulas = formulas
+        self.several = several
+        self.family = several.family
         self.heads = _heads(config.model.rounds)
         if config.model.kind != "relational":
-            raise InputError(f"[model] kind = {config.model.kind!r}: formulas need 'relational'")
+            raise InputError(f"[model] kind = {config.model.kind!r}: formulas and squares need 'relational'")
 
     def fingerprint(self) -> str:
-        return self.formulas.fingerprint()
+        return self.several.fingerprint()
 
     def module(self, finished: bool = False) -> Relational:
         m = self.config.model
         return Relational(m.width, m.reach if finished and m.reach else m.rounds)
 
     def batches(self, rng: np.random.Generator) -> list[list[State]]:
-        states, held = self.formulas.states, self.formulas.held
+        states, held = self.several.states, self.several.held
         rows = rng.integers(held, len(states), (CHUNK, self.config.train.batch))
         return [[states[row] for row in some] for some in rows.tolist()]
 
     def loss(self, module: nn.Module, batch: list[State], device: torch.device) -> Tensor:
-        """Cross-entropy of the open variables with shares of solutions, averaged over the supervised rounds."""
-        groups, open_, true = joined(batch)
-        found = graph_of(groups, open_, true)
-        x = Inputs(found, device)
-        target = torch.from_numpy(np.concatenate([state.target for state in batch])[found.literal]).to(device)
+        """Cross-entropy of the open domains with shares of solutions, averaged over the supervised rounds."""
+        x = _inputs(batch, device)
+        target = torch.from_numpy(np.concatenate([state.target for state in batch])).to(device)
         losses = [-(target * cell_log_probabilities(logits, x)).sum() for logits in module(x, self.heads)]
         return torch.stack(losses).mean() / x.kinds[1]
 
@@ -251,23 +248,26 @@ class FormulaTask:
 
     @torch.no_grad()
     def _validated(self, module: nn.Module) -> dict[str, float]:
-        """p_s: how often the likelier value of the branching variable is that of more known solutions."""
-        if not self.formulas.held:
+        """p_s: how often some known solution has the value that it puts first where a search branches."""
+        if not self.several.held:
             return {}
         module.eval()
         right = []
-        for at in range(0, self.formulas.held, JUDGED):
-            states = self.formulas.states[at : min(at + JUDGED, self.formulas.held)]
-            groups, open_, true = joined(states)
-            found = graph_of(groups, open_, true)
-            scores = np.full(open_.shape[1], -np.inf, np.float32)
-            scores[found.literal] = module(Inputs(found, next(module.parameters()).device))[-1].cpu().numpy()
-            for state, own in zip(states, np.split(scores, np.cumsum([len(s.open) for s in states])[:-1]), strict=True):
+        for at in range(0, self.several.held, JUDGED):
+            states = self.several.states[at : min(at + JUDGED, self.several.held)]
+            scores = module(_inputs(states, next(module.parameters()).device))[-1].cpu().numpy()
+            ends = np.cumsum([len(state.target) for state in states])
+            for state, own in zip(states, np.split(scores, ends[:-1]), strict=True):
                 literals = np.flatnonzero(state.candidates)
-                best = literals[own[literals].argmax()]
-                right.append(state.target[best] >= state.target[literals].max() or state.target[best] >= 0.5)
+                right.append(state.target[literals[own[literals].argmax()]] > 0)
         module.train()
         return {"p_s": float(np.mean(right))}
 
     def calibrate(self, guide: Path) -> None:
         """Shares of solutions are what it has learned: there is nothing to fit."""
+
+
+def _inputs(states: Sequence[State], device: torch.device) -> Inputs:
+    """Many states as one graph."""
+    groups = joined(states)
+    return Inputs(graph_of(groups, np.ones((1, len(groups.begin) - 1), bool)), device)

@@ -1,0 +1,118 @@
+"""What a guide does for other engines: conflicts and time with it against the engine alone, one run, taking turns.
+
+    python benchmarks/engines.py [--families sat-150 sat-200 ...] [--sample N] [--out FILE]
+
+Every instance is solved by every engine, alone and with each kind of advice, before the next one comes. Time has
+loading, search and the guide; seeds are 0, and the instances are those of `dibs generate`. CP-SAT is left out where
+OR-Tools is not installed. Writes one JSON line per solve to --out, from which the table can be printed again
+(--table FILE).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import dibs
+from dibs import engines, generate
+from dibs.problem.structure import Instance
+
+FAMILIES: dict[str, Callable[[int], Iterator[Instance]]] = {
+    "sat-150": lambda count: generate.sat(count, variables=150, satisfiable=True, seed=0),
+    "sat-200": lambda count: generate.sat(count, variables=200, satisfiable=True, seed=0),
+    "sat-250": lambda count: generate.sat(count, variables=250, satisfiable=True, seed=0),
+    "latin-30-36": lambda count: generate.latin(count, order=30, holes=0.36, seed=0),
+    "latin-30-37": lambda count: generate.latin(count, order=30, holes=0.37, seed=0),
+    "latin-30-38": lambda count: generate.latin(count, order=30, holes=0.38, seed=0),
+    "latin-25-42-balanced": lambda count: generate.latin(count, order=25, holes=0.42, balanced=True, seed=0),
+}
+SECONDS = 60.0
+DECISIONS = {"advice": "decisions", "sure": 0.7, "keep": 0.7, "depth": 100}
+ADVICE: dict[str, dict[str, dict[str, Any]]] = {
+    "glucose4": {"phases": {"advice": "phases"}},
+    "cadical195": {"phases": {"advice": "phases"}, "decisions": DECISIONS},
+    "cp-sat": {"hints": {"advice": "hints"}},
+}
+
+
+def run(families: list[str], sample: int, guides: dict[str, str], out: Path | None) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for family in families:
+        sat = family.startswith("sat")
+        guide = dibs.load_guide(guides["sat" if sat else "grid"])
+        names = ["glucose4", "cadical195"] if sat else ["cadical195", *(["cp-sat"] if _installed("cp-sat") else [])]
+        for number, instance in enumerate(FAMILIES[family](sample)):
+            for engine in names:
+                for advice, options in {"alone": {}, **ADVICE[engine]}.items():
+                    helper = None if advice == "alone" else guide
+                    one = engines.solve(instance, engine, guide=helper, seconds=SECONDS, **options)
+                    record = {
+                        "family": family,
+                        "number": number,
+                        "engine": engine,
+                        "advice": advice,
+                        "status": one.status.value,
+                        "conflicts": one.backtracks,
+                        "decisions": one.nodes,
+                        "asks": one.asks,
+                        "seconds": one.seconds + one.guide_seconds,
+                        "guide_seconds": one.guide_seconds,
+                    }
+                    found.append(record)
+                    if out:
+                        with out.open("a") as file:
+                            file.write(json.dumps(record) + "\n")
+            print(f"\r{family}: {number + 1} of {sample}", end="", flush=True)
+        print()
+    return found
+
+
+def _installed(engine: str) -> bool:
+    try:
+        engines.solve(dibs.Latin.parse("1"), engine)
+    except dibs.InputError:
+        return False
+    return True
+
+
+def table(records: list[dict[str, Any]]) -> Iterator[str]:
+    """Markdown: a row for each family, engine and advice. Ratios are to the engine alone."""
+    yield "| family | engine | guide | conflicts p50 / p95 | ratio | ms p50 / p95 | ratio | guide ms | LIMIT |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    alone: dict[tuple[str, str], tuple[Any, Any]] = {}
+    for family, engine, advice in dict.fromkeys((r["family"], r["engine"], r["advice"]) for r in records):
+        rows = [r for r in records if (r["family"], r["engine"], r["advice"]) == (family, engine, advice)]
+        conflicts, seconds = (np.percentile([r[key] for r in rows], [50, 95]) for key in ("conflicts", "seconds"))
+        base = alone.setdefault((family, engine), (conflicts, seconds))
+        fewer, faster = (f"{a:.2f} / {b:.2f}" for a, b in (conflicts / np.maximum(base[0], 1), seconds / base[1]))
+        ms = 1e3 * float(np.mean([r["guide_seconds"] for r in rows]))
+        late = sum(r["status"] == "LIMIT" for r in rows)
+        yield (
+            f"| {family} ({len(rows)}) | {engine} | {advice} | {conflicts[0]:,.0f} / {conflicts[1]:,.0f} | {fewer} | "
+            f"{1e3 * seconds[0]:,.1f} / {1e3 * seconds[1]:,.1f} | {faster} | {ms:.1f} | {late} |"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    parser.add_argument("--sample", type=int, default=100)
+    parser.add_argument("--sat-guide", default="sat")
+    parser.add_argument("--grid-guide", default="relational")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--table", type=Path, help="print the table of an earlier run")
+    given = parser.parse_args()
+    if given.table:
+        records = [json.loads(line) for line in given.table.read_text().splitlines()]
+    else:
+        records = run(given.families, given.sample, {"sat": given.sat_guide, "grid": given.grid_guide}, given.out)
+    print("\n".join(table(records)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Instances with several solutions, formulas and Latin squares with holes, and the states on the way to them.
+
+Each solution is a right answer. So several are found for each instance, by searches with random orders, and the target
+of a state is how many of those that agree with it have a literal true.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.generate.formulas import sat
+from dibs.generate.squares import latin
+from dibs.guide.graph import Groups, groups_of
+from dibs.model.config import Data
+from dibs.problem import CNF, Latin
+from dibs.problem.structure import Level
+from dibs.search.options import Options, Tie
+
+Bools = NDArray[np.bool_]
+
+TIES: tuple[Tie, ...] = ("index", "index", "random", "reach")  # of the searches whose states are taken
+WALKS = 3  # solutions of an instance that are walked to
+DEEPER = 8  # states of a walk in a square that are taken, besides the root
+NODES = 20_000  # of a search for a solution of a square: one that takes longer goes without
+
+
+@dataclass(frozen=True)
+class State:
+    """A state with N open literals, and nothing else of it: groups that have a true literal are left out."""
+
+    groups: Groups  # of the open literals
+    candidates: Bools  # [N] of the domain to branch on
+    target: NDArray[np.float32]  # [N] share of the known solutions that agree with the state
+
+
+@dataclass(frozen=True)
+class Several:
+    """States of many instances; the first `held` are of instances that are held out for validation."""
+
+    family: str
+    states: Sequence[State]
+    held: int
+
+    def fingerprint(self) -> str:
+        """SHA-256 over all states: two runs with the same one were trained on the same data."""
+        digest = hashlib.sha256()
+        for state in self.states:
+            for array in (*state.groups, state.candidates, state.target):
+                digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+
+def load(data: Data, progress: Callable[[str, int, int], None]) -> Several:
+    """The states of `data.formulas` formulas or `data.squares` Latin squares; they depend on the seed only."""
+    states: list[State] = []
+    family, wanted = ("cnf", data.formulas) if data.formulas else ("latin", data.squares)
+    held, last = 0, round(wanted * data.held)
+    for number in range(wanted):
+        states += states_of(data, number)
+        if number + 1 == last:
+            held = len(states)
+        progress("formulas" if family == "cnf" else "squares", number + 1, wanted)
+    return Several(family, states, held)
+
+
+def states_of(data: Data, number: int) -> Iterator[State]:
+    """The states on the ways to some solutions of one instance."""
+    rng = np.random.default_rng(np.random.SeedSequence((data.seed, number)))
+    instance: CNF | Latin
+    level: Level
+    if data.formulas:
+        least, most = np.log(data.variables)
+        variables = round(float(np.exp(rng.uniform(least, most))))
+        [instance] = sat(1, variables=variables, satisfiable=True, distinct=True, seed=int(rng.integers(2**40)))
+        level = "naked"
+    else:
+        order, holes = int(rng.integers(data.orders[0], data.orders[1] + 1)), float(rng.uniform(*data.holes))
+        [instance] = latin(
+            1, order=order, holes=holes, balanced=bool(rng.random() < 0.75), seed=int(rng.integers(2**40))
+        )
+        level = "hidden"
+    known = solutions(instance, level, data.solutions, int(rng.integers(2**40)))
+    groups = groups_of(instance.structure)
+    for solution in known[rng.permutation(len(known))[:WALKS]]:
+        tie = TIES[rng.integers(len(TIES))]
+        walk = list(_walk(instance, level, solution, tie, int(rng.integers(2**40))))
+        if data.squares and len(walk) > DEEPER:
+            walk = [walk[0], *(walk[i] for i in rng.choice(np.arange(1, len(walk)), DEEPER, replace=False))]
+        for open_, true, candidates in walk:
+            agreeing = known[~(true & ~known).any(axis=1)]
+            target = agreeing[:, open_].mean(axis=0, dtype=np.float32)
+            yield State(reduced(groups, open_, true), candidates[open_], target)
+
+
+def solutions(instance: CNF | Latin, level: Level, count: int, seed: int) -> Bools:
+    """[k, L] the different solutions that `count` searches with random orders find."""
+    from dibs.search.engine import Engine
+
+    how = Options(level=level, tie="reach", order="random", seed=seed)
+    if isinstance(instance, Latin):
+        how = replace(how, strategy="restarts", nodes=NODES)
+    engine = Engine([instance] * count, how)
+    engine.run()
+    found: Bools = np.unique(engine.true(), axis=0)
+    return found[found.any(axis=1)]
+
+
+def _walk(
+    instance: CNF | Latin, level: Level, solution: Bools, tie: Tie, seed: int
+) -> Iterator[tuple[Bools, Bools, Bools]]:
+    """(open, true, candidates) [L] of every state that a search branches on if it is told the solution."""
+    from dibs.search.engine import Engine
+
+    engine = Engine([instance], Options(level=level, tie=tie, seed=seed), guided=True)
+    while asks := engine.advance():
+        yield asks.open[0].copy(), asks.true[0].copy(), asks.candidates[0].copy()
+        engine.answer(asks, solution[None])
+
+
+def reduced(groups: Groups, open_: Bools, true: Bools) -> Groups:
+    """The groups of the open literals only, without those that have a true literal."""
+    count = np.diff(groups.begin)
+    literal = np.repeat(np.arange(len(open_)), count)
+    gone = np.zeros(len(groups.kind), bool)
+    gone[groups.group[true[literal]]] = True
+    kept = open_[literal] & ~gone[groups.group]
+    which, group = np.unique(groups.group[kept], return_inverse=True)
+    sizes = np.bincount(literal[kept], minlength=len(open_))[open_]
+    return Groups(group, np.concatenate([[0], np.cumsum(sizes)]), groups.kind[which])
+
+
+def joined(states: Sequence[State]) -> Groups:
+    """The groups of many states as if they were one."""
+    groups = np.cumsum([0, *(len(state.groups.kind) for state in states)])
+    edges = np.cumsum([0, *(len(state.groups.group) for state in states)])
+    return Groups(
+        np.concatenate([state.groups.group + at for state, at in zip(states, groups, strict=False)]),
+        np.concatenate([[0], *(state.groups.begin[1:] + at for state, at in zip(states, edges, strict=False))]),
+        np.concatenate([state.groups.kind for state in states]),
+    )
