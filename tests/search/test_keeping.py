@@ -194,7 +194,7 @@ class Rules:
         slow = self.slow
         if not slow.clauses:
             return float(share**CAUTION * (1 + slow.reach(state, value)))
-        stakes = len(slow.undecided(state)) / STAKE
+        stakes = (len(slow.undecided(state)) / STAKE) ** 2
         own, other = (LEAST_WEIGHT + slow.weight(state, some) for some in (1 << value, slow.rivals[value]))
         return float((share * own) ** stakes * other)
 

@@ -143,9 +143,9 @@ class Slow:
         return int.bit_count(hit) + DECIDES * int.bit_count(hit & pairs)
 
     def weight(self, state: State, literals: int) -> float:
-        """In a formula: the sum of 2^-k over the open groups that have one of the literals (a bitset)."""
+        """In a formula: the sum of 4^-k over the open groups that have one of the literals (a bitset)."""
         watched = [mask for mask in self.forced + self.checked if mask & literals and not mask & state.true]
-        return sum(2.0 ** -int.bit_count(mask & state.open) for mask in watched)
+        return sum(4.0 ** -int.bit_count(mask & state.open) for mask in watched)
 
 
 @dataclass

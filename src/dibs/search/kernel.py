@@ -428,13 +428,16 @@ def first_undecided(t: Tables, s: Searches) -> Int:
 
 
 @_part
-def jeroslow_wang(t: Tables, s: Searches, literal: Int) -> float:
-    """The sum of 2^-k over the watched groups of a literal that are not satisfied, with k open members."""
+def weight(t: Tables, s: Searches, literal: Int, base: float) -> float:
+    """The sum of base^-k over the watched groups of a literal that are not satisfied, with k open members.
+
+    With base 2 it is Jeroslow and Wang's.
+    """
     found = 0.0
     for k in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 1)]):
         state = s.group[t.watch[_at(k)]]
         if state < CHOSEN:
-            found += 2.0 ** -np.float64(state >> SHIFT)
+            found += base ** -np.float64(state >> SHIFT)
     return found
 
 
@@ -475,7 +478,7 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
                 rank = float(scramble(s.counts[SEED], s.counts[NODES], domain))
             else:
                 for own in range(literal, last):
-                    rank += jeroslow_wang(t, s, own)
+                    rank += weight(t, s, own, 2.0)
             if rank > found_rank:
                 found, found_rank = domain, rank
     return found
@@ -553,7 +556,7 @@ def arrange(t: Tables, s: Searches, domain: Int, order: Int, slot: Int, first: I
         elif order == BY_SCORE:
             key = score_of(s, slot, base + value)
         elif order == 5:
-            key = jeroslow_wang(t, s, base + value) if len(t.watching) > 0 else 0.0
+            key = weight(t, s, base + value, 2.0) if len(t.watching) > 0 else 0.0
         spot = end
         if order:
             while spot > first and keys[spot - 1] < key:
@@ -656,6 +659,7 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
         if rules.select == 2:
             bits[_at(row)] = pairs(t, s, row)
         stakes += ones(s.plane[_at(t.planes + row)]) / STAKE
+    stakes *= stakes
     best, best_share, best_rank = fallback, -1.0, -1.0
     for row in range(t.rows):
         among = s.plane[_at(t.planes + row)]
@@ -670,7 +674,7 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
             if clauses:
                 rank = share**stakes
                 for literal in range(np.int64(t.base[_at(domain)]), np.int64(t.base[_at(domain + 1)])):
-                    far = LEAST_WEIGHT + jeroslow_wang(t, s, literal)  # what is left of its clauses once it is false
+                    far = LEAST_WEIGHT + weight(t, s, literal, 4.0)  # what is left of its clauses once it is false
                     rank *= far**stakes if literal == np.int64(t.base[_at(domain)]) + value else far
             elif rules.select == 2:
                 rank = share**CAUTION * (1.0 + reach(t, s, domain, value, bits))
