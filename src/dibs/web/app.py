@@ -175,6 +175,24 @@ def _questions(app: FastAPI, desk: Desk) -> None:
 
         return await done(request, work)
 
+    @app.post("/api/export")
+    async def export(request: Request, of: asked.Export) -> Response:
+        instance = board.instance_of(of.family, of.text, of.rectangle)
+        rows = [
+            catalogue.search_for(
+                of.family, one.search, guide=one.guide, nodes=of.nodes, seconds=of.seconds, seed=one.seed
+            )
+            for one in of.searches
+        ]
+
+        def work(turn: Turn) -> dict[str, Any]:
+            from dibs.web.export import export
+
+            return export(instance, rows, turn, desk.asking)
+
+        async with desk.heavy:
+            return await done(request, work)
+
 
 def _wanted(of: asked.Search) -> tuple[Any, Row]:
     instance = board.instance_of(of.family, of.text, of.rectangle)
