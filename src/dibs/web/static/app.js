@@ -45,8 +45,15 @@ function tabs() {
 
 function firstFormula() {
   const { source } = parts.cnf ?? {};
-  const first = source?.about.examples.find((one) => one.family === "cnf");
-  if (source && !source.read && first && !quiet) source.load(first.text);
+  if (source && !source.read && !quiet) greet("cnf");
+}
+
+// What a family begins with: an example that is worth a race.
+async function greet(name) {
+  const { source } = parts[name];
+  const own = source.about.examples.filter((one) => one.family === name);
+  const first = own.find((one) => one.difficulty === "hard") ?? own[0];
+  if (first) await source.load(first.text);
 }
 
 // Colours
@@ -114,10 +121,7 @@ async function restore() {
     if (text) {
       const box = /^\d+x\d+$/.test(found.get("b") ?? "") ? found.get("b").split("x").map(Number) : undefined;
       await source.load(text, name === "sudoku" ? box : undefined);
-    } else {
-      const first = source.about.examples.find((one) => one.family === name);
-      if (first) await source.load(first.text);
-    }
+    } else await greet(name);
     race.restore(found);
   } finally {
     quiet = false;
@@ -161,6 +165,7 @@ async function main() {
   undoing();
   addEventListener("hashchange", restore);
   await restore();
+  parts.sudoku.source.forget();
   document.documentElement.dataset.ready = "yes";
 }
 

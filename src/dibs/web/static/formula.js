@@ -30,7 +30,7 @@ export class Formula {
       event.preventDefault();
       this.generate();
     });
-    $("cnf-back").addEventListener("click", () => this.leave());
+    $("cnf-leave").addEventListener("click", () => this.leave());
     $("cnf-undo").addEventListener("click", () => this.undo());
   }
 

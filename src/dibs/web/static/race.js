@@ -117,7 +117,7 @@ class Panel {
     for (const name of ["backtracks", "seconds"]) this.numbers[name].classList.toggle("about", !at.exact);
     const done = run.over && nodes >= tree.nodes;
     const status = run.error ? "error" : done ? run.end.status : "";
-    this.text(this.state, run.error ? "failed" : done ? ENDS[run.end.status] : run.over ? "replay" : "searching");
+    this.text(this.state, run.error ? "failed" : done ? ENDS[run.end.status] : run.over ? "playing" : "searching");
     if (this.status !== status) {
       this.status = status;
       this.state.className = `state ${status}`;
@@ -184,7 +184,7 @@ export class Race {
     }
     const pick = (...wanted) => wanted.find((id) => this.searches.some((one) => one.id === id));
     const plain = pick("fc", "plain", "mrv") ?? this.searches[0]?.id;
-    const guided = pick("dibs-always", "paper", "jeroslow-wang") ?? this.searches[this.searches.length - 1]?.id;
+    const guided = pick("dibs", "paper", "jeroslow-wang") ?? this.searches[this.searches.length - 1]?.id;
     this.ui.left.value = plain;
     this.ui.right.value = guided;
     this.ui.limit.value = about.limits.nodes;
@@ -432,7 +432,7 @@ export class Race {
     }
     this.ui.position.max = this.most;
     this.ui.position.value = position;
-    this.ui["position-of"].textContent = `${count(Math.floor(position))} of ${counted(this.most, "node")}`;
+    this.ui["position-of"].textContent = `${count(Math.floor(position))} of ${count(this.most)}`;
   }
 
   drawChart() {

@@ -151,6 +151,13 @@ export class Sudoku {
     say("Done again");
   }
 
+  // What is there now is the beginning: there is nothing to take back.
+  forget() {
+    this.past = [];
+    this.future = [];
+    this.show();
+  }
+
   empty(size) {
     this.load(".".repeat(size * size));
   }
@@ -287,6 +294,8 @@ export class Sudoku {
     }
     const text = this.text(this.state?.values ?? this.puzzle.values);
     const body = { ...this.problem, text, guide: this.guide, steps: PASSES };
+    this.show();
+    $("step-of").textContent = "the guide is asked …";
     try {
       const { steps, entropy, impossible } = await post("/api/marginals", body, this.believing.signal());
       if (impossible) say("The guide sees that no value fits: there is no solution");
@@ -305,8 +314,8 @@ export class Sudoku {
     slider.max = heat?.steps.length ?? PASSES;
     $("step-of").textContent = heat ? `${step} of ${heat.steps.length}` : "1 of 8";
     const most = heat ? Math.max(...heat.entropy, 1e-9) : 1;
-    const bars = (heat?.entropy ?? new Array(PASSES).fill(0)).map((left, i) => {
-      const bar = make("i", { class: i + 1 === step && heat ? "on" : "" });
+    const bars = (heat?.entropy ?? []).map((left, i) => {
+      const bar = make("i", { class: i + 1 === step ? "on" : "" });
       bar.style.setProperty("--h", (left / most).toFixed(3));
       return bar;
     });
