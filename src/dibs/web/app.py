@@ -21,7 +21,7 @@ from dibs.problem.structure import Instance
 from dibs.search.outcome import Outcome, Status
 from dibs.search.policy import waiting
 from dibs.web import asked, board, catalogue, limits
-from dibs.web.desk import COMPILING, Desk
+from dibs.web.desk import COMPILING, Desk, aside
 from dibs.web.gate import Gate, Refusal, one_line
 from dibs.web.stream import Channel, EventStream, as_json, unless_gone
 from dibs.web.turns import Cancelled, Turn
@@ -123,8 +123,7 @@ def _questions(app: FastAPI, desk: Desk) -> None:
     async def generate(request: Request, of: asked.Generate) -> Response:
         from dibs.web.make import make
 
-        wish = make(of)
-        return await done(request, lambda turn: wish())
+        return await done(request, make(of))
 
     @app.post("/api/marginals")
     async def marginals(request: Request, of: asked.Marginals) -> Response:
@@ -145,8 +144,8 @@ def _questions(app: FastAPI, desk: Desk) -> None:
     @app.post("/api/search")
     async def search(of: asked.Search) -> Response:
         instance, row = _wanted(of)
-        if not row.options.after:
-            desk.guide(row, instance)
+        if row.guidance.guide and desk.ready.is_set():  # it may have to be loaded
+            await aside(lambda: desk.guide(row, instance))
 
         async def stream(channel: Channel) -> None:
             if not desk.ready.is_set():

@@ -66,35 +66,44 @@ class Desk:
 
     async def run(self, work: Callable[[Turn], T]) -> T:
         """`work(turn)` on a thread of its own, with a core; cancelled with the coroutine that waits for it."""
-        await self.seats.acquire()
-        loop = asyncio.get_running_loop()
-        done: asyncio.Future[T] = loop.create_future()
         turn = Turn(self.turns)
 
-        def finish(result: Any, error: BaseException | None) -> None:
-            self.seats.release()
-            if done.done():
-                return
-            if error is None:
-                done.set_result(result)
-            else:
-                done.set_exception(error)
+        def body() -> T:
+            with turn:
+                if turn.cancelled:
+                    raise Cancelled
+                return work(turn)
 
-        def body() -> None:
-            result, failure = None, None
-            try:
-                with turn:
-                    if turn.cancelled:
-                        raise Cancelled
-                    result = work(turn)
-            except BaseException as error:
-                failure = error
-            with suppress(RuntimeError):  # the server has gone
-                loop.call_soon_threadsafe(finish, result, failure)
-
-        threading.Thread(target=body, name="dibs web", daemon=True).start()
+        await self.seats.acquire()
         try:
-            return await done
+            return await aside(body, self.seats.release)
         except asyncio.CancelledError:
             turn.cancel()
             raise
+
+
+async def aside(work: Callable[[], T], ended: Callable[[], None] = lambda: None) -> T:
+    """`work()` on a thread that nobody waits for when the server ends; `ended` is called even if nobody wants it."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def finish(result: Any, error: BaseException | None) -> None:
+        ended()
+        if done.done():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def body() -> None:
+        result, failure = None, None
+        try:
+            result = work()
+        except BaseException as error:
+            failure = error
+        with suppress(RuntimeError):  # the server has gone
+            loop.call_soon_threadsafe(finish, result, failure)
+
+    threading.Thread(target=body, name="dibs web", daemon=True).start()
+    return await done

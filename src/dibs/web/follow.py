@@ -209,7 +209,7 @@ class Followed:
     def make(self, *about: Any, **settings: Any) -> Engine:
         """An engine that is followed."""
         engine = Engine(*about, **settings, traced=True)
-        thread = Thread(engine, sum(thread.runs for thread in self.threads))
+        thread = Thread(engine, len(self.threads))  # of two searches the first, a plain one, has one run
         if settings.get("guided") and self.guide is not None:
             self.guide.thread = thread
         self.threads.append(thread)

@@ -23,11 +23,15 @@ class Turns:
         self._lock = Lock()
         self._free = slots
         self._waiting: deque[Event] = deque()
-        self.running = 0  # inside a turn, waiting or not: for tests and for /api/about
+        self.running = 0  # pieces of work that are not done, whether they have a core or wait for one
 
     @property
     def crowded(self) -> bool:
         return bool(self._waiting)
+
+    def count(self, change: int) -> None:
+        with self._lock:
+            self.running += change
 
     def take(self) -> None:
         """Wait for a core."""
@@ -81,14 +85,14 @@ class Turn:
         return self._cancelled.is_set()
 
     def __enter__(self) -> Self:
+        self._turns.count(1)
         self._turns.take()
-        self._turns.running += 1
         self._since = monotonic()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._turns.running -= 1
         self._turns.give()
+        self._turns.count(-1)
 
     def stopped(self) -> bool:
         """For `Engine.run`: whether to end here. Others may run before it returns."""
