@@ -86,7 +86,7 @@ def told(client: httpx.Client, **asked: Any) -> Told:
     assert [name for name, _ in found if name in ("start", "end", "error")] == ["start", "end"], found[-1]
     assert found[-1][0] == "end"
     nodes: dict[str, list[int]] = {}
-    batches = []
+    batches: list[int] = []
     for name, fields in found:
         if name == "nodes":
             assert fields.pop("first") == sum(batches)

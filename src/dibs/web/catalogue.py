@@ -140,6 +140,8 @@ def search_for(
     known = {one.id: one for one in searches().values() if family in one.families()}
     if name not in known:
         raise InputError(f"search = {_short(name)}: choose one of {', '.join(known)}")
+    if guide is not None and guide not in (names := [one["name"] for one in guides()]):
+        raise InputError(f"guide = {_short(guide)}: choose one of {', '.join(names)}")
     search = known[name]
     options = replace(
         search.row.options,

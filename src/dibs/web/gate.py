@@ -140,9 +140,16 @@ async def _body(headers: Headers, receive: Receive) -> bytes:
                 if len(body) > limits.BODY:
                     raise large
                 if not message.get("more_body", False):
-                    return bytes(body)
+                    break
     except TimeoutError:
         raise Refusal(408, "the request took too long to arrive") from None
+    try:
+        body.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refusal(400, "the body must be JSON in UTF-8") from None
+    if 0 in body:  # JSON has none; UTF-16 has
+        raise Refusal(400, "the body must be JSON in UTF-8")
+    return bytes(body)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -51,11 +51,12 @@ def marginals(instance: Sudoku | CNF, guide: DiBS, steps: int) -> dict[str, Any]
     seconds = perf_counter() - begin
     width = 2 if isinstance(instance, CNF) else instance.size
     free = open_.reshape(-1, width).any(axis=1)
+    stuck = not (free | true.reshape(-1, width).any(axis=1)).all()  # a blank cell without a candidate
     shares = [np.exp(said[0].astype(np.float64)).reshape(-1, width) for said in model.said]
     return {
         "steps": [np.round(share, 5).tolist() for share in shares],
         "entropy": [round(_entropy(share[free]), 5) for share in shares],
-        "impossible": bool(free.any() and not any(share[free].any() for share in shares)),
+        "impossible": bool(stuck or (free.any() and not shares[0][free].any())),
         "seconds": round(seconds, 6),
     }
 

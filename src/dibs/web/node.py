@@ -90,6 +90,8 @@ def at_node(
     asking: AbstractContextManager[Any],
 ) -> dict[str, Any]:
     """What the page shows of node `number`; InputError if the search has no such node."""
+    if number >= (row.options.nodes or 0):
+        raise _none(number)
     one = _located(instance, row, guide, number, turn, asking)
     look = _Look(instance, one, turn, asking)
     look.go(one.number)
@@ -97,7 +99,7 @@ def at_node(
     look.go(one.number + 1)
     watch = look.watch
     if watch.domain < 0:
-        raise InputError(f"node = {number}: this search has no such node within its limits")
+        raise _none(number)
     if before != watch.above:  # another run began between: it stands at the root
         literals = _root(instance, row.options)
     opened = look.opened()
@@ -106,6 +108,10 @@ def at_node(
         look.go(one.most)
     watch.ended()
     return _shown(instance, watch, opened, ranking, *(part[0] for part in literals), guided=one.guide is not None)
+
+
+def _none(number: int) -> InputError:
+    return InputError(f"node = {number}: this search has no such node within its limits")
 
 
 class _One(NamedTuple):
@@ -143,7 +149,7 @@ def _located(
     followed = Followed(instance, row, guide, turn, asking, put)
     followed.run()
     if number >= len(owners):
-        raise InputError(f"node = {number}: this search has no such node within its limits")
+        raise _none(number)
     owner = owners[number]
     own = sum(one == owner for one in owners) - 1
     most = followed.threads[owner].entered
