@@ -342,7 +342,7 @@ def test_no_such_node(client: httpx.Client) -> None:
 def test_an_export_is_read_by_explain(
     client: httpx.Client, run: Run, tmp_path: Path, family: str, text: str, first: str, second: str
 ) -> None:
-    searches = [{"search": first}, {"search": second, "seed": 4}]
+    searches: list[dict[str, Any]] = [{"search": first}, {"search": second, "seed": 4}]
     found = asked(client, "/api/export", family=family, text=text, searches=searches)
     assert [one["name"] for one in found["searches"]] == [first, second]
     for one, search in zip(found["searches"], searches, strict=True):

@@ -12,6 +12,7 @@ SECONDS, MOST_SECONDS = 30.0, 30.0  # of search and guide
 MOST_STEPS = 8  # denoising steps that are shown
 SEED = 2**53 - 1  # the largest whole number that a page can write exactly
 
+CONNECTIONS = 1_000  # at once; more are told to come back
 ACTIVE = 128  # searches that share the cores; others wait until one of them is done
 HEAVY = 2  # exports at once: they keep whole trees
 SLICE = 0.01  # seconds that a search runs while others wait for a core

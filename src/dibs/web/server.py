@@ -10,6 +10,7 @@ from collections.abc import Callable
 import uvicorn
 
 from dibs.commands import Refused
+from dibs.web import limits
 from dibs.web.app import build
 from dibs.web.desk import Desk
 
@@ -69,6 +70,7 @@ def serve(bound: socket.socket, host: str, ready: Callable[[], None] = lambda: N
         ws="none",
         timeout_graceful_shutdown=1,
         timeout_keep_alive=30,
+        limit_concurrency=limits.CONNECTIONS,
     )
 
     def up() -> None:
