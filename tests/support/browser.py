@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect, sync_playwright
 
 import shell
 
@@ -75,9 +75,13 @@ class Visit:
         self.page.set_default_timeout(20_000)
         self.faults: list[str] = []
         self.requests: list[str] = []
-        self.page.on("console", lambda message: message.type == "error" and self.faults.append(message.text))
+        self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.faults.append(message.text)
 
     def open(self, link: str = "") -> Page:
         self.page.goto(self.address + link)

@@ -7,6 +7,10 @@ import { Race } from "./race.js";
 import { Sudoku } from "./sudoku.js";
 
 const FAMILIES = ["sudoku", "cnf"];
+const WORTH = {
+  sudoku: (one) => one.difficulty === "hard" && one.text.length === 81,
+  cnf: (one) => one.difficulty === "medium",
+};
 const THEMES = { auto: "as the system has them", light: "light", dark: "dark" };
 
 const parts = {}; // by family: {source, race}
@@ -52,7 +56,7 @@ function firstFormula() {
 async function greet(name) {
   const { source } = parts[name];
   const own = source.about.examples.filter((one) => one.family === name);
-  const first = own.find((one) => one.difficulty === "hard") ?? own[0];
+  const first = own.find(WORTH[name]) ?? own[0];
   if (first) await source.load(first.text);
 }
 

@@ -14,7 +14,7 @@ const WIDTHS = [0.8, 1, 1, 1.8, 3]; // of the lines of each kind
 export class TreeCanvas {
   constructor(canvas, { pick, enter, toggle }) {
     this.canvas = canvas;
-    this.context = canvas.getContext("2d");
+    this.context = canvas.getContext("2d", { alpha: false });
     this.pick = pick; // (node) the user chose
     this.tree = null;
     this.n = 0;
@@ -22,6 +22,7 @@ export class TreeCanvas {
     this.deepest = 1; // of both trees
     this.selected = -1;
     this.finest = FINEST;
+    this.coarse = 1; // more while a race is too much for this machine
     this.shownTop = -1; // as it was last drawn
     this.drawn = 0; // lines in the picture
     this.room = 0;
@@ -71,8 +72,10 @@ export class TreeCanvas {
     this.draw();
   }
 
-  show(tree, n, deepest) {
-    if (tree === this.tree && n === this.n && deepest === this.deepest && this.top === this.shownTop) return;
+  show(tree, n, deepest, coarse = 1) {
+    const same = tree === this.tree && n === this.n && deepest === this.deepest;
+    if (same && this.top === this.shownTop && coarse === this.coarse) return;
+    this.coarse = coarse;
     if (tree !== this.tree) {
       this.tree = tree;
       this.top = -1;
@@ -103,7 +106,7 @@ export class TreeCanvas {
     const from = this.level();
     const unit = (this.height - MARGIN.top - MARGIN.bottom) / Math.max(1, this.deepest - from);
     let used = 0;
-    tree.lines(n, this.top, this.finest / wide, (node, x0, y0, x1, y1, kind, single) => {
+    tree.lines(n, this.top, (this.finest * this.coarse) / wide, (node, x0, y0, x1, y1, kind, single) => {
       if (used === this.room) this.reserve(2 * this.room);
       this.node[used] = node;
       this.kind[used] = kind;
@@ -125,9 +128,13 @@ export class TreeCanvas {
     if (!this.width) return;
     const pen = this.context;
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    pen.clearRect(0, 0, this.width, this.height);
+    pen.fillStyle = this.surface;
+    pen.fillRect(0, 0, this.width, this.height);
+    if (!this.tree || this.n <= 0) {
+      this.empty(pen);
+      return;
+    }
     this.rules(pen);
-    if (!this.tree || this.n <= 0) return;
     this.arrange();
     pen.lineCap = "round";
     pen.lineJoin = "round";
@@ -189,6 +196,13 @@ export class TreeCanvas {
     pen.lineWidth = 2.5;
     circle(pen, at[0], at[1], 8);
     pen.stroke();
+  }
+
+  empty(pen) {
+    pen.font = "13px system-ui, sans-serif";
+    pen.textAlign = "center";
+    pen.fillStyle = this.muted;
+    pen.fillText("The search tree grows here.", this.width / 2, this.height / 2);
   }
 
   rules(pen) {

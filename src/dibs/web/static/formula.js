@@ -1,7 +1,7 @@
 // The SAT tab: a formula as text, its variables and clauses, and what is known of them at a node.
 
 import { Latest, post } from "./api.js";
-import { $, make, options, say } from "./page.js";
+import { $, calm, make, options, say } from "./page.js";
 
 const MOST_CLAUSES = 400; // that are listed
 
@@ -26,6 +26,7 @@ export class Formula {
       event.preventDefault();
       this.load($("cnf-text").value);
     });
+    $("cnf-text").addEventListener("input", () => this.reading.stop()); // what is typed goes before what is on its way
     $("cnf-generate").addEventListener("submit", (event) => {
       event.preventDefault();
       this.generate();
@@ -103,6 +104,11 @@ export class Formula {
     this.state = state;
     $("cnf-viewing-words").textContent = state.title;
     this.show();
+  }
+
+  focus() {
+    $("h-formula").scrollIntoView({ behavior: calm() ? "auto" : "smooth" });
+    $("clauses").focus({ preventScroll: true });
   }
 
   leave() {

@@ -30,9 +30,9 @@ export function seconds(value) {
 }
 
 export function percent(value) {
-  if (value > 0 && value < 0.001) return "under 0.1 %";
-  if (value < 1 && value > 0.999) return "over 99.9 %";
-  return `${(100 * value).toFixed(1)} %`;
+  if (value > 0 && value < 0.001) return "under 0.1%";
+  if (value < 1 && value > 0.999) return "over 99.9%";
+  return `${(100 * value).toFixed(1)}%`;
 }
 
 export const cellName = (index, size) => `r${Math.floor(index / size) + 1}c${(index % size) + 1}`;

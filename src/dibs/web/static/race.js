@@ -8,6 +8,7 @@ import { picture } from "./picture.js";
 import { DEEPER, EARLIER, OPEN, PATH, Tree } from "./tree.js";
 
 const ENDS = { SAT: "solved", UNSAT: "no solution", LIMIT: "stopped at the limit" };
+const CHART_EVERY = 240; // milliseconds
 const NUMBERS_EVERY = 80; // milliseconds: a tree grows with every frame, figures that change faster cannot be read
 
 // One search: what has arrived of it, and the settings that it was started with.
@@ -81,7 +82,7 @@ class Panel {
       toggle: () => race.toggle(),
     });
     this.whole.addEventListener("click", () => this.zoom(-1));
-    this.jump.addEventListener("click", () => race.source.focus?.());
+    this.jump.addEventListener("click", () => race.source.focus());
     this.run = null;
   }
 
@@ -106,7 +107,7 @@ class Panel {
     if (!run) return;
     const { tree } = run;
     const n = tree.entries(nodes);
-    view.show(n ? tree : null, n, deepest);
+    view.show(n ? tree : null, n, deepest, this.race.coarse);
     if (!numbers) return;
     this.whole.hidden = view.top < 0;
     const at = run.at(Math.min(nodes, tree.nodes));
@@ -128,10 +129,11 @@ class Panel {
   aggregated(n) {
     const { view, run } = this;
     if (n === 0) return run.waiting || (run.over ? "" : "Nothing to draw yet.");
-    const shown = view.top < 0 ? n : run.tree.stop(view.top, n) - view.top;
     if (n === 1 && run.tree.solution === 0) return "Propagation alone solves it: there is nothing to choose.";
-    if (shown <= view.drawn) return `${counted(shown - (view.top < 0 && run.tree.solved(n) ? 1 : 0), "node")}, each drawn.`;
-    return `Aggregated: ${count(shown)} nodes drawn as ${count(view.drawn)} lines.`;
+    const shown = view.top < 0 ? n : run.tree.stop(view.top, n) - view.top;
+    const nodes = shown - (run.tree.solved(n) && (view.top < 0 || run.tree.open(view.top, n)) ? 1 : 0);
+    if (shown <= view.drawn) return `${counted(nodes, "node")}, each drawn.`;
+    return `Aggregated: ${count(nodes)} nodes drawn as ${count(view.drawn)} lines.`;
   }
 }
 
@@ -143,6 +145,7 @@ export class Race {
     this.hurry = false; // straight to the end, as fast as nodes arrive
     this.dirty = false;
     this.frame = 0;
+    this.coarse = 1;
     this.told = 0; // when the figures were last written
     this.work = new Latest();
     this.looking = new Latest();
@@ -253,7 +256,7 @@ export class Race {
   said() {
     const rate = this.rate;
     const round = rate < 10 ? Math.round(rate) : Number(rate.toPrecision(2));
-    this.ui["speed-of"].textContent = `${count(round)} nodes/s`;
+    this.ui["speed-of"].textContent = `${count(round)}/s`;
     this.ui.speed.setAttribute("aria-valuetext", `${counted(round, "node")} a second`);
   }
 
@@ -319,6 +322,7 @@ export class Race {
     this.hurry = calm();
     this.playing = true;
     this.changed?.();
+    this.controls();
     this.wake();
     await Promise.all(this.panels.map((panel) => this.follow(panel, signal)));
   }
@@ -360,6 +364,7 @@ export class Race {
       if (this.over && this.position >= this.most) this.position = 0;
       this.playing = true;
     }
+    this.dirty = true;
     this.wake();
     this.controls();
   }
@@ -389,9 +394,19 @@ export class Race {
       this.position = to;
       if (this.over && to >= this.most) this.arrive();
     }
-    this.before = this.playing ? now : undefined;
+    this.pace(now);
     if (this.dirty) this.show(now);
     if (this.playing) this.wake();
+  }
+
+  // Where frames take too long, trees are drawn coarser while they grow; at rest they are as fine as can be seen.
+  pace(now) {
+    const gap = this.before === undefined ? 16 : now - this.before;
+    this.before = this.playing ? now : undefined;
+    this.gap = this.playing ? 0.9 * (this.gap ?? 16) + 0.1 * Math.min(gap, 100) : 16;
+    const coarse = !this.playing ? 1 : this.gap > 19 ? this.coarse * 1.06 : this.coarse / 1.02;
+    this.coarse = Math.min(4, Math.max(1, coarse));
+    if (!this.playing) this.dirty = true;
   }
 
   arrive() {
@@ -413,6 +428,8 @@ export class Race {
     this.told = now;
     this.ui["has-earlier"].hidden = !this.runs.some((run) => run.tree.roots.length > 1);
     this.controls();
+    if (this.playing && now - this.charted < CHART_EVERY) return;
+    this.charted = now;
     this.drawChart();
   }
 

@@ -2,7 +2,7 @@
 
 import { Latest, post } from "./api.js";
 import { Board } from "./board.js";
-import { $, cellName, count, later, make, options, percent, say } from "./page.js";
+import { $, calm, cellName, count, later, make, options, percent, say } from "./page.js";
 
 const PASSES = 8;
 const SYMBOLS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -231,6 +231,12 @@ export class Sudoku {
     this.believe();
   }
 
+  // Brings the board into view: on a phone it is far above the trees.
+  focus() {
+    $("h-board").scrollIntoView({ behavior: calm() ? "auto" : "smooth" });
+    this.board.cells[this.board.active].focus({ preventScroll: true });
+  }
+
   leave() {
     if (!this.state) return;
     this.state = null;
@@ -334,7 +340,7 @@ export class Sudoku {
     if (cell < 0) return;
     const where = make("b", {}, board.name(cell));
     if (beliefs) {
-      const some = beliefs.filter(({ chance }) => chance >= 0.0005).slice(0, 5);
+      const some = beliefs.filter(({ chance }) => chance >= 0.0005).slice(0, 4);
       const words = some.map(({ symbol, chance }) => `${symbol} ${percent(chance)}`).join(" · ");
       line.replaceChildren(where, ` guide: ${words}`);
       if (value && mark) this.bubble(mark, `${board.symbols[value - 1]} at ${board.name(cell)}: ${percent(board.heat[cell][value - 1])}`);
