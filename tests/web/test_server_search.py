@@ -94,7 +94,7 @@ def chosen(solution: str | list[int], domain: int) -> int:
 def test_counters_are_those_of_solve(client: httpx.Client, run: Run, tmp_path: Path, family: str, search: str) -> None:
     texts = (HARD, SMALL, LARGE) if family == "sudoku" else (FORMULA, PIGEONS)
     for text in texts:
-        found = told(client, family=family, text=text, search=search, nodes=3000, seed=5)
+        found = told(client, family=family, text=text, search=search, nodes=1000, seed=5)
         expected = solved(run, tmp_path / "puzzle", text, found.start["command"])
         assert {key: found.end[key] for key in SHARED} == {key: expected[key] for key in SHARED}
         consistent(found)

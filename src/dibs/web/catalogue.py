@@ -24,7 +24,7 @@ from dibs.web import limits
 
 FAMILIES = ("sudoku", "cnf")
 
-_LEVELS = {"eliminate": "no singles", "naked": "naked singles", "hidden": "naked and hidden singles"}
+_LEVELS = {"eliminate": "no singles", "naked": "naked singles (unit propagation)", "hidden": "naked and hidden singles"}
 _ORDERS = {
     "ascending": "values in order",
     "true": "values in order",
@@ -75,7 +75,9 @@ class Search:
         return "; ".join(parts)
 
     def families(self) -> list[str]:
-        """A formula has no hidden singles, and is guided only by a guide for formulas."""
+        """Where it makes sense: a guide is for its family, and Jeroslow and Wang's order for clauses."""
+        if self.row.options.order == "jw":
+            return ["cnf"]
         able = {family for guide in guides() for family in guide["families"]}
         plain = not self.guided or self.row.options.after is not None
         return [family for family in FAMILIES if plain or family in able]

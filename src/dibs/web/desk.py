@@ -105,5 +105,9 @@ async def aside(work: Callable[[], T], ended: Callable[[], None] = lambda: None)
         with suppress(RuntimeError):  # the server has gone
             loop.call_soon_threadsafe(finish, result, failure)
 
-    threading.Thread(target=body, name="dibs web", daemon=True).start()
+    try:
+        threading.Thread(target=body, name="dibs web", daemon=True).start()
+    except RuntimeError:  # the system has no more threads
+        ended()
+        raise
     return await done

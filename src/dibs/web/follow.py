@@ -59,7 +59,7 @@ class Nodes:
         return {"first": first, **found}
 
 
-class Thread:
+class Trace:
     """One engine with one search, and the nodes that it stands in."""
 
     def __init__(self, engine: Engine, run: int) -> None:
@@ -111,15 +111,15 @@ class Watched:
         self.guide = guide
         self.static = bool(getattr(guide, "static", False))
         self.passes = int(getattr(guide, "passes", 0))
-        self.thread: Thread | None = None  # the one that asks
+        self.trace: Trace | None = None  # the one that asks
 
     def refusal(self, structure: Structure) -> str | None:
         refusal = getattr(self.guide, "refusal", None)
         return None if refusal is None else refusal(structure)
 
     def rank(self, asks: Asks) -> NDArray[Any]:
-        if self.thread is not None:
-            self.thread.asked.add(int(self.thread.engine.nodes(asks.rows)[0]) - 1)
+        if self.trace is not None:
+            self.trace.asked.add(int(self.trace.engine.nodes(asks.rows)[0]) - 1)
         return self.guide.rank(asks)
 
 
@@ -149,7 +149,7 @@ def foreseen(instance: Instance, options: Options, turn: Turn) -> tuple[Known | 
 
 
 class Followed:
-    """A search of one instance that is run once, on the thread that calls `run`.
+    """A search of one instance that is run once, on whatever calls `run`.
 
     `put(name, fields)` gets the events; `asking` is held while the guide is asked.
     """
@@ -169,7 +169,7 @@ class Followed:
         self.asking = asking
         self.guide = None if guide is None else Watched(guide)
         self.put = put
-        self.threads: list[Thread] = []
+        self.traces: list[Trace] = []
         self.nodes = Nodes()
         self._beat = 0.0
         self._oracle_seconds = 0.0
@@ -209,22 +209,22 @@ class Followed:
     def make(self, *about: Any, **settings: Any) -> Engine:
         """An engine that is followed."""
         engine = Engine(*about, **settings, traced=True)
-        thread = Thread(engine, len(self.threads))  # of two searches the first, a plain one, has one run
+        trace = Trace(engine, len(self.traces))  # of two searches the first, a plain one, has one run
         if settings.get("guided") and self.guide is not None:
-            self.guide.thread = thread
-        self.threads.append(thread)
+            self.guide.trace = trace
+        self.traces.append(trace)
         return engine
 
     def each(self) -> None:
         """Between two steps: what is new goes out in whole batches, or after a while."""
-        for thread in self.threads:
-            thread.take(self.nodes)
+        for trace in self.traces:
+            trace.take(self.nodes)
         if len(self.nodes) >= limits.BATCH or monotonic() - self._beat >= limits.BEAT:
             self.flush()
 
     def flush(self) -> None:
-        for thread in self.threads:
-            thread.take(self.nodes)
+        for trace in self.traces:
+            trace.take(self.nodes)
         while len(self.nodes):
             self.put("nodes", self.nodes.take(limits.BATCH))
         self.put("counters", self.counters())
@@ -232,7 +232,7 @@ class Followed:
 
     def counters(self) -> dict[str, Any]:
         """What has been counted so far, by all engines together."""
-        engines = [thread.engine for thread in self.threads]
+        engines = [trace.engine for trace in self.traces]
         return {
             "nodes": sum(int(engine.counters[0, 1]) for engine in engines),
             "backtracks": sum(int(engine.counters[0, 2]) for engine in engines),
@@ -243,7 +243,7 @@ class Followed:
 
     def path(self) -> list[int]:
         """The nodes on the way to the solution, the root first; none if there is no solution."""
-        for thread in self.threads:
-            if thread.engine.counters[0, 0] == state.SAT:
-                return [node.number for node in thread.path]
+        for trace in self.traces:
+            if trace.engine.counters[0, 0] == state.SAT:
+                return [node.number for node in trace.path]
         return []

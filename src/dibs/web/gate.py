@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -48,7 +48,7 @@ def one_line(text: str) -> str:
 class Gate:
     """Lets through what the page itself would send; answers all else."""
 
-    def __init__(self, app: ASGIApp, host: str, paths: Mapping[str, str], prefix: Collection[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, host: str, paths: Mapping[str, str]) -> None:
         """`host`: what the server was told to listen at; `paths`: the method of each path."""
         self.app = app
         self.paths = paths

@@ -25,7 +25,7 @@ from dibs.search.policy import Waiting
 from dibs.search.race import alone
 from dibs.search.tables import DOMAIN
 from dibs.web.board import place, shown, symbol
-from dibs.web.follow import Followed, Nodes, Thread, foreseen
+from dibs.web.follow import Followed, Nodes, Trace, foreseen
 from dibs.web.turns import Cancelled, Turn
 
 Result = Literal["failed", "solution", "not entered", "cut"]
@@ -45,7 +45,7 @@ class Value:
 class Watch:
     """Listens to the events of a search, and notes what happens at one node."""
 
-    thread: Thread
+    trace: Trace
     number: int  # of the node, in the order entered
     values: list[Value] = field(default_factory=list)  # in the order tried
     above: list[int] = field(default_factory=list)  # the nodes on the way to it
@@ -55,7 +55,7 @@ class Watch:
     left: bool = False  # it was, and is not any more
 
     def __call__(self, kind: int, what: int) -> None:
-        path = self.thread.path
+        path = self.trace.path
         if not self.open and not self.left and kind == state.ENTERED and path[-1].number == self.number:
             self.open, self.domain, self.depth = True, what, len(path) - 1
             self.above = [node.number for node in path[:-1]]
@@ -95,7 +95,7 @@ def at_node(
     one = _located(instance, row, guide, number, turn, asking)
     look = _Look(instance, one, turn, asking)
     look.go(one.number)
-    before, literals = [node.number for node in look.thread.path], look.engine.literals(ROW)
+    before, literals = [node.number for node in look.trace.path], look.engine.literals(ROW)
     look.go(one.number + 1)
     watch = look.watch
     if watch.domain < 0:
@@ -152,7 +152,7 @@ def _located(
         raise _none(number)
     owner = owners[number]
     own = sum(one == owner for one in owners) - 1
-    most = followed.threads[owner].entered
+    most = followed.traces[owner].entered
     if owner == 0:
         return _One(alone(options), None, own, most)
     return _One(replace(options, after=None), guide.load(), own, most)
@@ -170,8 +170,8 @@ class _Look:
             traced=True,
         )
         self.listener = None if one.guide is None else Listener(one.guide, self.engine)
-        self.thread = Thread(self.engine, 0)
-        self.watch = Watch(self.thread, one.number)
+        self.trace = Trace(self.engine, 0)
+        self.watch = Watch(self.trace, one.number)
         self.turn = turn
         self.asking = asking
         self._nodes = Nodes()
@@ -188,7 +188,7 @@ class _Look:
         self._each()
 
     def _each(self) -> None:
-        self.thread.take(self._nodes, self.watch)
+        self.trace.take(self._nodes, self.watch)
         self._nodes.take(len(self._nodes))
 
     def opened(self) -> OpenNode | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dibs.guide.steps import compile_loops
 from dibs.problem import CNF, Sudoku
 from dibs.search.options import Options
 from dibs.search.policy import POLICIES, waiting
@@ -15,3 +16,4 @@ def warm_up() -> None:
         for traced in (True, False):
             Engine([instance], Options(), traced=traced).run()
     waiting(POLICIES["paper"].guidance).load()
+    compile_loops()
