@@ -227,6 +227,7 @@ export class Sudoku {
   visit(state) {
     this.state = state;
     $("viewing-words").textContent = state.title;
+    if (state.branch >= 0) this.board.activate(state.branch, false);
     this.show();
     this.believe();
   }
