@@ -9,7 +9,7 @@ export class Board {
     this.enter = enter; // (cell, value) the user typed; 0 empties
     this.refuse = refuse; // (cell, key) that is no value
     this.escape = escape;
-    this.look = look; // (cell, value or 0) that the pointer or the focus is at; (-1) nowhere
+    this.look = look; // (cell, value or 0) that the pointer or the focus is at
     this.size = 0;
     this.active = 0;
     this.heat = null;
@@ -17,7 +17,7 @@ export class Board {
     root.addEventListener("focusin", (event) => this.focused(event));
     root.addEventListener("pointerdown", (event) => this.press(event));
     root.addEventListener("pointermove", (event) => this.over(event));
-    root.addEventListener("pointerleave", () => this.look(document.activeElement === this.cells[this.active] ? this.active : -1, 0));
+    root.addEventListener("pointerleave", () => this.look(this.active, 0));
   }
 
   // Makes the cells anew: size n, boxes of rows x columns, the symbols of 1..n.

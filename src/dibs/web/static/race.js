@@ -457,7 +457,7 @@ export class Race {
     const nodes = Math.floor(this.position);
     const counts = this.runs.map((run) => run.tree.byDepth(run.tree.entries(nodes)));
     const logged = showChart(this.ui.chart, counts, this.chartWidth);
-    this.ui.scale.textContent = logged ? "How many nodes each search has at each depth, on a log scale." : "How many nodes each search has at each depth.";
+    this.ui.scale.textContent = `How many nodes each search has at each depth${logged ? ", on a log scale" : ""}.`;
     const words = this.runs.map((run, i) => `${run.name}: ${counts[i].map(count).join(", ")}`);
     this.ui.chart.setAttribute("aria-label", `Nodes by depth. ${words.join(". ") || "Nothing yet"}`);
   }

@@ -335,16 +335,17 @@ export class Sudoku {
   // The line below the board, and the bubble at the pointer.
   look(cell, value, mark) {
     const { board } = this;
-    const beliefs = cell >= 0 ? board.beliefs(cell) : null;
+    const beliefs = board.beliefs(cell);
     const line = $("readout");
     this.tip.hidden = true;
-    if (cell < 0) return;
     const where = make("b", {}, board.name(cell));
     if (beliefs) {
       const some = beliefs.filter(({ chance }) => chance >= 0.0005).slice(0, 4);
       const words = some.map(({ symbol, chance }) => `${symbol} ${percent(chance)}`).join(" · ");
       line.replaceChildren(where, ` guide: ${words}`);
-      if (value && mark) this.bubble(mark, `${board.symbols[value - 1]} at ${board.name(cell)}: ${percent(board.heat[cell][value - 1])}`);
+      if (!value || !mark) return;
+      const chance = percent(board.heat[cell][value - 1]);
+      this.bubble(mark, `${board.symbols[value - 1]} at ${board.name(cell)}: ${chance}`);
     } else if (board.values?.[cell]) {
       const kind = this.puzzle.values[cell] ? "given" : "follows at this node";
       line.replaceChildren(where, ` ${board.symbols[board.values[cell] - 1]}, ${kind}`);
