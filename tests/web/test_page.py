@@ -207,6 +207,8 @@ def test_play_pause_step_and_speed(page: Page) -> None:
     expect(page.locator("#sudoku-position")).to_have_attribute("max", re.compile("[1-9]"))
     page.locator("#sudoku-play").click()
     expect(page.locator("#sudoku-play")).to_have_attribute("aria-label", "Play")
+    for which in (0, 1):  # both searches are done, and the race is not: the clock need not wait for nodes
+        expect(page.locator("#panel-sudoku .state").nth(which)).to_have_text("playing", timeout=20_000)
     before = int(page.locator("#sudoku-position-of").inner_text().split(" of ")[0])
     assert counter(page, 0) == before
     for _ in range(3):
@@ -216,6 +218,7 @@ def test_play_pause_step_and_speed(page: Page) -> None:
     page.locator("#sudoku-back").click()
     expect(page.locator("#sudoku-position-of")).to_contain_text(f"{before + 2} of")
     page.locator("#sudoku-position").fill("60")
+    expect(page.locator("#sudoku-position-of")).to_contain_text("60 of")
     assert counter(page, 0) == counter(page, 1) == 60
     expect(page.locator("#panel-sudoku .state").first).to_have_text("playing")
     page.locator("#sudoku-finish").click()
