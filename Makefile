@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check agreement bench-core bench-adversaries bench-file bench-resume figure-depths figure-sizes results clean
+.PHONY: run test check agreement bench-core bench-adversaries bench-file bench-page bench-resume screenshots figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -49,6 +49,14 @@ results: $(VENV)/.test-installed
 # Kill a run ten times, its workers and a Ray worker; the records must be those of an undisturbed run (some minutes).
 bench-resume: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/resume.py
+
+# How quick the playground's page is, in Debian's chromium: bytes, first paint, frames, large trees (a minute).
+bench-page: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/page.py
+
+# The pictures of the playground in the README and in docs/PLAYGROUND.md, taken in Debian's chromium.
+screenshots: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/screenshots.py
 
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -1,5 +1,7 @@
 import signal
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -34,6 +36,25 @@ def guides(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def served() -> Iterator[Any]:
+    """A `pages.Site`: the playground on a free port, for all tests of its server."""
+    pytest.importorskip("fastapi", reason="the playground needs fastapi: pip install 'dibs[web]'")
+    import pages
+
+    with pages.site() as site:
+        yield site
+
+
+@pytest.fixture
+def client(served: Any) -> Iterator[Any]:
+    """An `httpx.Client` of that server."""
+    import httpx
+
+    with httpx.Client(base_url=served.url, timeout=120) as client:
+        yield client
+
+
 @pytest.fixture
 def no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """`auto` runs compiled code, also where ONNX Runtime has a GPU."""
@@ -46,3 +67,21 @@ def shipped(guides: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     found = {name: guides / name for name in ("relational", "transformer")}
     monkeypatch.setattr("dibs.guide.card.shipped", lambda: found)
     return guides
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests of the page; each visit has a context of its own."""
+    from browser import chromium
+
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def address(browser: Any) -> Iterator[str]:
+    """Where a server of the playground answers, in a process of its own, ready to search."""
+    from browser import serving
+
+    with serving() as found:
+        yield found

@@ -24,6 +24,7 @@ from dibs.commands.explain import explain
 from dibs.commands.generate import app as generate
 from dibs.commands.model import app as model
 from dibs.commands.report import report
+from dibs.commands.serve import serve
 from dibs.commands.solve import solve
 from dibs.commands.train import train
 
@@ -41,7 +42,7 @@ For example:
 """
 
 # Heavy imports (numba, torch) belong inside the functions, so that `dibs --help` stays quick.
-COMMANDS: list[Callable[..., int] | App] = [solve, explain, generate, bench, report, train, model, data]
+COMMANDS: list[Callable[..., int] | App] = [solve, explain, serve, generate, bench, report, train, model, data]
 
 # A puzzle whose first cell is blank may begin with a dash: nothing that is spelled so is an option.
 _DASHED_PUZZLE = re.compile(r"-|-[-.0-9_*?@A-Z\s|+,]{15,}")

@@ -10,15 +10,16 @@ entered and failed; the values after it were spared. How large a failing subtree
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.bench.listener import Listener, Ranking
-from dibs.bench.siblings import Measured, Report, Sibling, measure
+from dibs.bench.siblings import Measured, Report, Sibling, Stopped, measure
 from dibs.guide.asks import Guide
 from dibs.guide.oracle import Oracle
 from dibs.problem.structure import Instance
@@ -161,11 +162,14 @@ def ledgers(
     limit: int | None = LIMIT,
     trees: bool = False,
     report: Report = lambda done, total: None,
+    stopped: Callable[[], bool] = lambda: False,
+    turn: AbstractContextManager[Any] | None = None,
 ) -> list[Ledger]:
     """Search every instance, and say where its nodes went; all of them as `solve` would count.
 
     `siblings`: measure the failing siblings that were not entered, each up to `limit` nodes; `trees`: keep the shape of
-    the search; `report(done, total)` hears how many siblings are measured.
+    the search; `report(done, total)` hears how many siblings are measured; `turn` is held while the guide is asked.
+    Once `stopped()` is true, it raises `Stopped`.
     """
     if options.count != 1:
         raise ValueError(f"count = {options.count}: a ledger is about the search for one solution")
@@ -178,9 +182,10 @@ def ledgers(
     drafts: list[_Draft] = []
     for places in shapes.values():
         for at in range(0, len(places), BATCH):
-            drafts += _searched(instances, places[at : at + BATCH], options, guide, trees)
+            some = places[at : at + BATCH]
+            drafts += _searched(instances, some, options, guide, trees, stopped, turn or nullcontext())
     if siblings:
-        _measure(drafts, options, limit, report)
+        _measure(drafts, options, limit, report, stopped)
     found = {draft.place: draft.ledger() for draft in drafts}
     for ledger in found.values():
         ledger.check()
@@ -249,14 +254,22 @@ class _Draft(NamedTuple):
 
 
 def _searched(
-    instances: Sequence[Instance], places: list[int], options: Options, guide: Guide | None, trees: bool
+    instances: Sequence[Instance],
+    places: list[int],
+    options: Options,
+    guide: Guide | None,
+    trees: bool,
+    stopped: Callable[[], bool],
+    turn: AbstractContextManager[Any],
 ) -> list[_Draft]:
     """Searches of instances that share a structure."""
     some = [instances[i] for i in places]
     static = bool(getattr(guide, "static", False))
     engine = Engine(some, options, guided=guide is not None, static=static, block=BLOCK, places=places, traced=True)
     listener = None if guide is None else Listener(guide, engine)
-    engine.run(listener)
+    engine.run(listener, stopped, turn)
+    if stopped():
+        raise Stopped
     of = tables(engine.structure, options.level)
     drafts = []
     for row, (place, outcome) in enumerate(zip(places, engine.outcomes(), strict=True)):
@@ -264,7 +277,8 @@ def _searched(
         drafts.append(_told(place, engine, row, outcome, of, trees))
     if listener:
         ranked = [(row, branch) for row, draft in enumerate(drafts) for branch in draft.branches if branch.ask]
-        said = listener.rankings([(row, branch.ask) for row, branch in ranked])
+        with turn:
+            said = listener.rankings([(row, branch.ask) for row, branch in ranked])
         for (_, branch), ranking in zip(ranked, said, strict=True):
             branch.said = ranking
     return drafts
@@ -329,7 +343,9 @@ def _literals(addresses: list[int], of: Tables) -> list[int]:
     return found
 
 
-def _measure(drafts: Sequence[_Draft], options: Options, limit: int | None, report: Report) -> None:
+def _measure(
+    drafts: Sequence[_Draft], options: Options, limit: int | None, report: Report, stopped: Callable[[], bool]
+) -> None:
     """Fill in the siblings of all decisions.
 
     In a depth-first search by MRV, an entered one has the nodes that were counted. Otherwise it is searched again: what
@@ -345,6 +361,6 @@ def _measure(drafts: Sequence[_Draft], options: Options, limit: int | None, repo
             for literal in branch.others[len(counted) :]:
                 wanted.append((branch, Sibling(draft.instance, draft.place, (*path, literal))))
             path.append(branch.right)
-    found = measure([sibling for _, sibling in wanted], options, limit, report)
+    found = measure([sibling for _, sibling in wanted], options, limit, report, stopped)
     for (branch, _), measured in zip(wanted, found, strict=True):
         branch.measured.append(measured)

@@ -95,6 +95,11 @@ class Listener:
                 found.append(Ranking(said.node, said.scores, None if logs is None else logs[i].copy()))
         return found
 
+    def at(self, row: int, depth: int, node: int) -> Ranking | None:
+        """The answer about the node with this number, from 1, at this depth, if it is the last one there."""
+        said = self._said[row].get(depth)
+        return self.rankings([(row, said.number)])[0] if said is not None and said.node == node else None
+
     def _logs(self, said: Sequence[tuple[int, _Said]]) -> NDArray[Any] | None:
         """[n, L] log-probabilities of the denoiser at the states of (row, answer); None if the guide has none."""
         if not isinstance(self.guide, DiBS):

@@ -28,6 +28,10 @@ class Sibling(NamedTuple):
     path: tuple[int, ...]  # the literals chosen on the way, and the value itself; ~l for a false one
 
 
+class Stopped(Exception):
+    """Somebody did not want to wait any longer."""
+
+
 class Measured(NamedTuple):
     nodes: int
     cut: bool  # it met the limit: it has more nodes, and may have a solution
@@ -61,8 +65,17 @@ def with_complements(structure: Structure, level: Level) -> Structure:
     return replace(structure, _tables={level: of._replace(address=np.concatenate([of.address, beside]))})
 
 
-def measure(siblings: Sequence[Sibling], options: Options, limit: int | None, report: Report) -> list[Measured]:
-    """Search each depth first by MRV, with the level, tie and order of `options`, up to `limit` nodes."""
+def measure(
+    siblings: Sequence[Sibling],
+    options: Options,
+    limit: int | None,
+    report: Report,
+    stopped: Callable[[], bool] = lambda: False,
+) -> list[Measured]:
+    """Search each depth first by MRV, with the level, tie and order of `options`, up to `limit` nodes.
+
+    Raises `Stopped` once `stopped()` is true.
+    """
     order = "ascending" if options.order == "oracle" else options.order
     plain = replace(alone(options), order=order, nodes=limit, seconds=None)
     shapes: dict[int, list[int]] = {}
@@ -75,7 +88,9 @@ def measure(siblings: Sequence[Sibling], options: Options, limit: int | None, re
             some = [siblings[i] for i in numbers[at : at + BATCH]]
             supposed = [Supposed(one.instance, structure, one.path) for one in some]
             engine = Engine(supposed, plain, block=BLOCK, places=[one.place for one in some])
-            engine.run()
+            engine.run(stopped=stopped)
+            if stopped():
+                raise Stopped
             for i, (phase, nodes) in zip(numbers[at : at + BATCH], engine.counters[:, :2].tolist(), strict=True):
                 found[i] = Measured(nodes, phase == state.LIMIT, phase == state.SAT)
             report(len(found), len(siblings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as encoder
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,13 +20,12 @@ from dibs.guide.guidance import Guidance
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family
 from dibs.search.options import Options
-from dibs.search.outcome import Status
-from dibs.search.policy import POLICIES, PolicyName, Waiting, chosen_fields, waiting
+from dibs.search.policy import POLICIES, PolicyName, chosen_fields
 from dibs.search.solve import kernel_ready
 
 if TYPE_CHECKING:
-    from dibs.bench.ledger import Ledger
     from dibs.report.explain import Explained
+    from dibs.report.searched import Plan
 
 MOST = 1_000_000  # nodes of a search, unless --nodes says otherwise: the events of all of them are kept
 WIDTH = 100  # of tables that do not go to a terminal
@@ -66,6 +65,9 @@ def explain(
       plain, paper, guided, auto           this policy just as it is
       a guide's name or folder             the same with that guide
 
+    A file that --json or the playground (dibs serve) has written holds its
+    puzzle and how it was searched: the same searches are done again.
+
     --svg draws both search trees (solution path bold, deep failing branches
     red) and the nodes by depth.
 
@@ -74,22 +76,48 @@ def explain(
       dibs explain puzzles.txt --line 12 --guide transformer --compare ascending
       dibs explain puzzles.txt --policy plain --compare guided --svg trees.svg
       dibs explain formula.cnf --level naked --json
+      dibs explain run.json --svg trees.svg
     """
     _check(limit, svg)
     flags = given.as_dict()
     if flags.get("count", 1) != 1:
         raise Refused("dibs: explain shows the search for one solution: leave --count out")
     text = source.find(puzzle)
+    if text.name is None and isinstance(text.source, str) and text.source != "-":
+        from dibs.report.stored import is_stored
+
+        if is_stored(text.source):
+            own = {"compare": compare, "line": line, "policy": policy, "family": family, "box": box}
+            return _again(text.source, {**own, **flags}, limit, svg, json)
     try:
         options, guidance = _chosen(policy, flags)
         second = None if compare is None else _compared(compare, options, guidance)
         number, instance = _only(text, line, family, box)
     except ValueError as error:
         raise error if isinstance(error, InputError) else Refused(f"dibs: {error}") from None
+    from dibs.report.searched import Plan
+
     told = policy is not None or "guide" in flags
-    plans = [(policy or "paper", options, guidance), *([second] if second else [])]
-    work = _Work(instance, InputError("", text.label, number), limit)
-    found = work.every(plans, told)
+    plans = [Plan(policy or "paper", options, guidance, told), *([Plan(*second)] if second else [])]
+    found = _Work(instance, InputError("", text.label, number), limit).every(plans)
+    return _show(instance, number, found, svg, json)
+
+
+def _again(path: str, given: dict[str, Any], limit: int, svg: Path | None, json: bool) -> int:
+    """The searches that a file of `--json` holds, done again."""
+    from dibs.report.stored import read
+
+    if told := [key for key, value in given.items() if value not in (None, "auto")]:
+        raise Refused(f"{path}: it says itself how to search: leave --{told[0]} out")
+    stored = read(path)
+    found = _Work(stored.instance, InputError("", path), limit).every(stored.plans)
+    for one, nodes in zip(found, stored.nodes, strict=True):
+        if one.nodes != nodes and isinstance(nodes, int):
+            print(f"{path}: {one.name} had {nodes:,} nodes there and has {one.nodes:,} here", file=sys.stderr)
+    return _show(stored.instance, stored.line, found, svg, json)
+
+
+def _show(instance: Instance, number: int, found: list[Explained], svg: Path | None, json: bool) -> int:
     from dibs.report.explain import as_dict, panels, tables
 
     if svg:
@@ -162,64 +190,15 @@ class _Work:
         self.limit = limit
         self.measured = (0, 0)
 
-    def every(self, plans: list[tuple[str, Options, Guidance]], told: bool) -> list[Explained]:
-        with Terminal(self.meter):
-            return [self.one(*plan, told=told or i > 0) for i, plan in enumerate(plans)]
-
-    def one(self, name: str, options: Options, guidance: Guidance, told: bool) -> Explained:
-        from dibs.report.explain import Explained
-        from dibs.search.race import alone
-
-        guide = waiting(guidance) if guidance.guide else None
-        story = ""
-        if guide and options.after is None:
-            if not (reason := guide.refusal(self.instance.structure)):
-                guide.load()
-            elif told:
-                raise InputError(reason, self.place.file, self.place.line)
-            else:
-                story = f"without a guide: {reason}"
-                options, guidance, guide = alone(options), Guidance(), None
-        if guide and options.after is not None:
-            return self.raced(name, options, guidance, guide)
-        return Explained(name, options, guidance, self.ledger(options, guide), story=story)
-
-    def raced(self, name: str, options: Options, guidance: Guidance, guide: Waiting) -> Explained:
-        """Policy auto: a plain search, and a guided one beside it if that takes long. The one that answered."""
-        from dibs.bench.ledger import Ledger
-        from dibs.report.explain import Explained, counted
-        from dibs.search.race import alone
-        from dibs.search.solve import solve
-
-        outcome = solve(self.instance, guide=guide, **asdict(options))
-        most = replace(options, nodes=outcome.nodes)
-        plain = alone(most)
-        if not outcome.asks:
-            ledger = self.ledger(plain, None)
-            return Explained(
-                name, plain, Guidance(), ledger, story=f"{name}: plain search did it, the guide was not asked"
-            )
-        ledger = self.ledger(replace(most, after=None), guide)
-        beside = outcome.nodes - ledger.nodes
-        if ledger.status is not Status.LIMIT and beside in _budgets(options.after or 0, beside):
-            story = (
-                f"{name}: plain search had no answer after {counted(beside, 'node')}; a guided one beside it found this"
-            )
-            return Explained(name, replace(options, after=None), guidance, ledger, beside, story)
-        ledger = self.ledger(plain, None)
-        beside = outcome.nodes - ledger.nodes
-        story = f"{name}: plain search found this; a guided one beside it had {counted(beside, 'node')} by then"
-        if ledger.status is not outcome.status:  # a limit of seconds: no two runs are alike
-            ledger, beside, story = Ledger(outcome, (), 1, 0, outcome.nodes), 0, ""
-        return Explained(name, plain, Guidance(), ledger, beside, story)
-
-    def ledger(self, options: Options, guide: Waiting | None) -> Ledger:
-        from dibs.bench.ledger import ledgers
+    def every(self, plans: list[Plan]) -> list[Explained]:
+        from dibs.report.searched import Searcher
 
         def report(done: int, total: int) -> None:
             self.measured = done, total
 
-        return ledgers([self.instance], options, guide, limit=self.limit, trees=True, report=report)[0]
+        with Terminal(self.meter):
+            searcher = Searcher(self.instance, self.limit, place=self.place, report=report)
+            return [searcher.explained(plan) for plan in plans]
 
     def meter(self, seconds: float) -> Meter | None:
         done, total = self.measured
@@ -228,17 +207,6 @@ class _Work:
         if not kernel_ready():
             return Meter(COMPILING)
         return Meter(f"{done:,} of {total:,} siblings", done / total) if total else Meter(LOADING)
-
-
-def _budgets(first: int, most: int) -> set[int]:
-    """Where the plain search of a race may stand when the guided one has its turn, up to `most` nodes."""
-    from dibs.search.race import GROWTH
-
-    found = {first}
-    while first < most:
-        first = max(GROWTH * first, 1)
-        found.add(first)
-    return found
 
 
 def _write(path: Path, text: str) -> None:

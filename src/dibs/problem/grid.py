@@ -111,11 +111,11 @@ class Grid(Instance):
     # Text to grid
 
     @classmethod
-    def _parse(cls, text: str, box: Box | None) -> Self:
+    def _parse(cls, text: str, box: Box | None, repeats: bool = False) -> Self:
         quick = cls._plain(text.strip(), box)
         if quick is not None:
             of, values = quick
-            if not of.repeats(values):
+            if repeats or not of.repeats(values):
                 return cls._of(of, values)
         rows = scan(text)
         cells = arrange(rows, cls.fitting(box))
@@ -123,7 +123,7 @@ class Grid(Instance):
             raise misfit(rows, lambda count: str(cls.known(count, box)))
         of = cls.shape_of(len(cells), box)
         values = cls._read(cells, of.size)
-        if of.repeats(values):
+        if not repeats and of.repeats(values):
             raise cls._repetition(of, values, cells)
         return cls._of(of, values)
 

@@ -34,14 +34,15 @@ class Sudoku(Grid):
     lettered: ClassVar[int] = MOST_SYMBOLS
 
     @classmethod
-    def parse(cls, text: str, box: Box | None = None) -> Self:
+    def parse(cls, text: str, box: Box | None = None, *, repeats: bool = False) -> Self:
         """One puzzle, on one line or as a grid, with or without lines between the boxes.
 
         Blanks are . 0 _ - * ?; values above 9 are letters (A = 10, ..., @ = 36) or numbers set apart by blanks;
-        `#` begins a comment. `box` is (rows, columns) of a box; by default the most square one.
+        `#` begins a comment. `box` is (rows, columns) of a box; by default the most square one;
+        `repeats` lets equal givens in a unit pass, for a grid that is still being written.
         Raises InputError that names line and column.
         """
-        return cls._parse(text, box)
+        return cls._parse(text, box, repeats)
 
     @property
     def box(self) -> Box:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from dibs.bench.ledger import Decision, Ledger
 from dibs.guide.guidance import Guidance
-from dibs.problem import CNF, Instance
+from dibs.problem import CNF, Instance, Sudoku
 from dibs.problem.grid import Grid, cell_name
 from dibs.problem.own import Problem
 from dibs.problem.symbols import symbol_of
@@ -35,6 +35,7 @@ class Explained:
     ledger: Ledger
     beside: int = 0  # nodes of another search of the same puzzle (policy auto)
     story: str = ""  # what else happened, in a line
+    plan: tuple[Options, Guidance] | None = None  # what was asked for, if another search was done in its place
 
     @property
     def nodes(self) -> int:
@@ -282,6 +283,7 @@ def as_dict(instance: Instance, line: int, searches: Sequence[Explained]) -> dic
         "id": line,
         "family": instance.structure.family,
         "puzzle": instance.line(),
+        **({"box": list(instance.box)} if isinstance(instance, Sudoku) else {}),
         "searches": [_search(instance, one) for one in searches],
     }
     if len(searches) == 2:
@@ -293,10 +295,12 @@ def as_dict(instance: Instance, line: int, searches: Sequence[Explained]) -> dic
 
 def _search(instance: Instance, search: Explained) -> dict[str, Any]:
     ledger = search.ledger
+    asked = search.plan or (search.options, search.guidance)
     return {
         "name": search.name,
         "options": asdict(search.options),
         "guidance": asdict(search.guidance),
+        "plan": {"options": asdict(asked[0]), "guidance": asdict(asked[1])},
         "status": ledger.status.value,
         "solution": ledger.outcome.solution,
         "nodes": search.nodes,

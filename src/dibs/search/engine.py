@@ -252,22 +252,28 @@ class Engine:
         return phase
 
     def _asks(self, rows: NDArray[np.int64]) -> Asks:
-        t, s = self._tables, self._searches
-        domain = t.address // DOMAIN
-        literals = _bits(s.plane[rows])[:, self._spot]
-        free = _bits(s.plane[rows, t.planes :])[:, domain]
-        top = s.counts[rows, state.TOP] - 1
+        open_, true = self.literals(rows)
+        top = self._searches.counts[rows, state.TOP] - 1
         selecting = self.options.guide_selects
+        domain = self._searches.frame_domain[rows, top]
         return Asks(
             structure=self.structure,
             instances=[self.instances[r] for r in rows],
             rows=rows,
-            open=literals & free,
-            true=literals & ~free,
-            candidates=literals & (free if selecting else domain == s.frame_domain[rows, top][:, None]),
+            open=open_,
+            true=true,
+            candidates=open_.copy() if selecting else open_ & (self._tables.address // DOMAIN == domain[:, None]),
             depth=top,
             selecting=selecting,
         )
+
+    def literals(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """[rows, L] each: the literals that are open and those that are true in the state where a search stands."""
+        t, plane = self._tables, self._searches.plane
+        spot = plane_bit(t.address, t.values) if self._spot is None else self._spot
+        alive = _bits(plane[rows])[:, spot]
+        free = _bits(plane[rows, t.planes :])[:, t.address // DOMAIN]
+        return alive & free, alive & ~free
 
     def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
         """Hand over a guide's scores, [len(asks), literals]; refuses anything of another shape or kind."""
@@ -335,6 +341,13 @@ class Engine:
         parts = self._events[row]
         events = np.concatenate(parts) if parts else np.zeros(0, np.int64)
         return events >> state.EVENT, events & (1 << state.EVENT) - 1
+
+    def take_events(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """`events` since the last call; they are forgotten, so that a search can be followed without keeping it."""
+        found = self.events(row)
+        assert self._events is not None
+        self._events[row].clear()
+        return found
 
     def open_nodes(self, row: int) -> list[OpenNode]:
         """The nodes that a search is inside of, the root first; of a search that ended with SAT, the solution path."""

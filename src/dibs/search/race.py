@@ -36,11 +36,15 @@ def race(
     block: int,
     stopped: Callable[[], bool],
     turn: AbstractContextManager[Any],
+    make: Callable[..., Engine] = Engine,
 ) -> list[Outcome | None]:
-    """Outcomes of instances that share a structure; None where the search was stopped."""
+    """Outcomes of instances that share a structure; None where the search was stopped.
+
+    `make`: what is called for the plain and then for the guided engine; whoever gives one can watch them.
+    """
     limit = MOST if options.nodes is None else min(options.nodes, MOST)
     first = min(options.after or 0, limit)
-    plain = Engine(instances, alone(replace(options, nodes=first)), block=block, places=places)
+    plain = make(instances, alone(replace(options, nodes=first)), block=block, places=places)
     plain.run(stopped=stopped)
     rows = np.flatnonzero(_going(plain, np.arange(len(instances)), options, limit))
     hard = rows
@@ -54,7 +58,7 @@ def race(
     if options.trigger == "worth" and options.price is None:
         with turn:
             options = replace(options, price=price(some, options, guide))
-    guided = Engine(
+    guided = make(
         some,
         replace(options, nodes=0),
         guided=True,

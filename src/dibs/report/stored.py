@@ -1,0 +1,94 @@
+"""Searches that were written as JSON, by `dibs explain --json` or by the playground, to be done again.
+
+What is read is the puzzle and how it was searched; every number is found anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+from dibs.guide.guidance import Guidance
+from dibs.problem import CNF, InputError, Instance, Latin, Sudoku
+from dibs.problem.text import check_keys, open_text
+from dibs.report.searched import Plan
+from dibs.search.options import Options
+
+
+class Stored(NamedTuple):
+    line: int
+    instance: Instance
+    plans: list[Plan]
+    nodes: list[Any]  # of each search, as the file has it
+
+
+def is_stored(path: str) -> bool:
+    """Whether the file begins like a JSON object; no puzzle does."""
+    if not os.path.isfile(path):  # a pipe can be read once only
+        return False
+    with open_text(path) as (_, lines):
+        return next((line.strip() for line in lines if line.strip()), "").startswith("{")
+
+
+def read(path: str) -> Stored:
+    """The searches of a file; InputError where it is not one of ours."""
+    with open_text(path) as (name, lines):
+        try:
+            table = json.loads("".join(lines))
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"is not JSON: {error}", path) from None
+    searches = table.get("searches")
+    if not isinstance(searches, list) or not 1 <= len(searches) <= 2 or not all(isinstance(s, dict) for s in searches):
+        raise InputError("has no list 'searches' with one or two objects: is it from dibs explain --json?", name)
+    try:
+        plans = [_plan(search, f"search {i}: ", name) for i, search in enumerate(searches, 1)]
+        line = table.get("id", 1)
+        return Stored(line if type(line) is int else 1, _instance(table), plans, [s.get("nodes") for s in searches])
+    except InputError as error:
+        raise error if error.file else InputError(f"puzzle: {error}", name) from None
+    except (ValueError, TypeError) as error:
+        raise InputError(" ".join(str(error).split()), name) from None
+
+
+def _instance(table: dict[str, Any]) -> Instance:
+    family, text, box = (table.get(key) for key in ("family", "puzzle", "box"))
+    if not isinstance(text, str):
+        raise ValueError("has no text 'puzzle'")
+    if family == "cnf":  # on one line, as records have it
+        return CNF.parse(re.sub(r"^\s*(p\s+cnf\s+\d+\s+\d+)[ \t]+(?=\S)", r"\1\n", text))
+    if family == "latin":
+        return Latin.parse(text)
+    if family != "sudoku":
+        raise ValueError(f"family = {family!r}: choose one of sudoku, latin, cnf")
+    if box is None:
+        return Sudoku.parse(text)
+    if not (isinstance(box, list) and len(box) == 2 and all(type(side) is int for side in box)):
+        raise ValueError(f"box = {box!r}: it must be a list of rows and columns")
+    return Sudoku.parse(text, (box[0], box[1]))
+
+
+def _plan(search: dict[str, Any], where: str, file: str) -> Plan:
+    """How a search was done; `plan` has what was asked for, where that is not what was then done."""
+    name, plan = search.get("name"), search.get("plan", search)
+    if not isinstance(name, str) or not isinstance(plan, dict):
+        raise ValueError(f"{where}it must have a text 'name', and 'options' and 'guidance'")
+    tables = {}
+    for kind, key in ((Options, "options"), (Guidance, "guidance")):
+        table = plan.get(key)
+        if not isinstance(table, dict):
+            raise ValueError(f"{where}it has no object '{key}'")
+        check_keys(table, {field.name for field in fields(kind)}, file, f"{where}{key}: ")
+        tables[key] = table
+    try:
+        options, guidance = Options(**tables["options"]), Guidance(**tables["guidance"])
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{where}{error}") from None
+    if options.count != 1:
+        raise ValueError(f"{where}count = {options.count}: it must be 1")
+    for text in (options.worth, guidance.guide):
+        if not isinstance(text, str | None):
+            raise ValueError(f"{where}{text!r} must be a text")
+    return Plan(name, options, guidance, told=False)

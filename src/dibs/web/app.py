@@ -1,0 +1,276 @@
+"""All that a page can ask of the server. None of it names a file, a path or a process."""
+
+from __future__ import annotations
+
+import mimetypes
+from collections.abc import Callable
+from dataclasses import asdict
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeVar
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.types import ASGIApp
+
+from dibs.bench.experiment import Row
+from dibs.problem import InputError
+from dibs.problem.structure import Instance
+from dibs.search.outcome import Outcome, Status
+from dibs.search.policy import waiting
+from dibs.web import asked, board, catalogue, limits
+from dibs.web.desk import COMPILING, Desk, aside
+from dibs.web.gate import Gate, Refusal, one_line
+from dibs.web.stream import Channel, EventStream, as_json, unless_gone
+from dibs.web.turns import Cancelled, Turn
+
+T = TypeVar("T")
+
+
+class Static(NamedTuple):
+    """A file of the page, read once when the server starts."""
+
+    body: bytes
+    kind: str
+    tag: str
+
+
+def static() -> dict[str, Static]:
+    """By name: a request is looked up here, never on disk."""
+    found = {}
+    for file in (files("dibs.web") / "static").iterdir():
+        if file.is_file() and not file.name.startswith("."):
+            body = file.read_bytes()
+            kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+            kind = "text/javascript" if file.name.endswith(".js") else kind
+            text = "; charset=utf-8" if kind.startswith("text/") or kind.endswith("svg+xml") else ""
+            found[file.name] = Static(body, kind + text, f'"{sha256(body).hexdigest()[:20]}"')
+    return found
+
+
+def answer(fields: Any, status: int = 200) -> Response:
+    return Response(as_json(fields), status, {"cache-control": "no-store"}, "application/json")
+
+
+def build(host: str = "127.0.0.1", desk: Desk | None = None) -> ASGIApp:
+    """The application behind its gate; `host` is where the server listens."""
+    desk = desk or Desk()
+    app = FastAPI(title="dibs", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
+    app.add_exception_handler(RequestValidationError, _unfit)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(InputError, _bad)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(Exception, _failed)
+    pages = _pages(app)
+    _questions(app, desk)
+    paths = dict.fromkeys(pages, "GET") | {route.path: _method(route) for route in app.routes}  # type: ignore[attr-defined]
+    paths.pop("/static/{name}", None)
+    return Gate(app, host, paths)
+
+
+def _method(route: Any) -> str:
+    return "POST" if "POST" in route.methods else "GET"
+
+
+def _pages(app: FastAPI) -> list[str]:
+    """The page and its files; the addresses that they have."""
+    table = static()
+
+    def served(request: Request, name: str) -> Response:
+        if name not in table:
+            raise Refusal(404, "no such page")
+        body, kind, tag = table[name]
+        headers = {"etag": tag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == tag:
+            return Response(status_code=304, headers=headers)
+        return Response(body, headers={**headers, "content-type": kind})
+
+    @app.get("/")
+    async def page(request: Request) -> Response:
+        return served(request, "index.html")
+
+    @app.get("/static/{name}")
+    async def file(request: Request, name: str) -> Response:
+        return served(request, name)
+
+    return ["/", *(f"/static/{name}" for name in table)]
+
+
+def _questions(app: FastAPI, desk: Desk) -> None:
+    async def done(request: Request, work: Callable[[Turn], T]) -> Response:
+        """The answer of a piece of work; given up when the page goes away."""
+        found: list[T] = []
+
+        async def wait() -> None:
+            await desk.until_ready()
+            found.append(await desk.run(work))
+
+        if await unless_gone(wait(), request.receive):
+            return answer(found[0])
+        return Response(status_code=499)
+
+    @app.get("/api/about")
+    async def about() -> Response:
+        return answer(catalogue.about(desk.ready.is_set()))
+
+    @app.post("/api/read")
+    async def read(of: asked.Puzzle) -> Response:
+        return answer(board.read(of.family, of.text, of.rectangle))
+
+    @app.post("/api/generate")
+    async def generate(request: Request, of: asked.Generate) -> Response:
+        from dibs.web.make import make
+
+        return await done(request, make(of))
+
+    @app.post("/api/marginals")
+    async def marginals(request: Request, of: asked.Marginals) -> Response:
+        instance = board.instance_of(of.family, of.text, of.rectangle)
+        row = catalogue.guided_by(of.family, of.guide)
+
+        def work(turn: Turn) -> dict[str, Any]:
+            from dibs.web.marginals import marginals
+
+            guide = waiting(row.guidance).load()
+            if reason := guide.refusal(instance.structure):
+                raise InputError(reason)
+            with desk.asking(row.guidance, turn):
+                return marginals(instance, guide, of.steps)
+
+        return await done(request, work)
+
+    @app.post("/api/search")
+    async def search(of: asked.Search) -> Response:
+        instance, row = _wanted(of)
+        if row.guidance.guide and desk.ready.is_set():  # it may have to be loaded
+            await aside(lambda: desk.guide(row, instance))
+
+        async def stream(channel: Channel) -> None:
+            if not desk.ready.is_set():
+                channel.put("wait", {"words": COMPILING})
+                await desk.until_ready()
+            if desk.seats.locked():
+                channel.put("wait", {"words": f"{limits.ACTIVE} searches are running; this one waits for its turn"})
+            channel.put("start", _start(of, row))
+            try:
+                await desk.run(lambda turn: _searched(desk, instance, row, turn, channel))
+            except Cancelled:
+                channel.put("error", {"error": "nobody read the events of this search: it was cancelled"})
+            except Exception as error:
+                channel.put("error", {"error": one_line(str(error)) or type(error).__name__})
+
+        return EventStream(stream)
+
+    @app.post("/api/node")
+    async def node(request: Request, of: asked.Node) -> Response:
+        instance, row = _wanted(of)
+
+        def work(turn: Turn) -> dict[str, Any]:
+            from dibs.web.node import at_node
+
+            return at_node(instance, row, desk.guide(row, instance), of.node, turn, desk.asking(row.guidance, turn))
+
+        return await done(request, work)
+
+    @app.post("/api/export")
+    async def export(request: Request, of: asked.Export) -> Response:
+        instance = board.instance_of(of.family, of.text, of.rectangle)
+        rows = [
+            catalogue.search_for(
+                of.family, one.search, guide=one.guide, nodes=of.nodes, seconds=of.seconds, seed=one.seed
+            )
+            for one in of.searches
+        ]
+
+        def work(turn: Turn) -> dict[str, Any]:
+            from dibs.web.export import export
+
+            return export(instance, rows, turn, desk.asking)
+
+        async with desk.heavy:
+            return await done(request, work)
+
+
+def _wanted(of: asked.Search) -> tuple[Any, Row]:
+    instance = board.instance_of(of.family, of.text, of.rectangle)
+    row = catalogue.search_for(of.family, of.search, guide=of.guide, nodes=of.nodes, seconds=of.seconds, seed=of.seed)
+    return instance, row
+
+
+def _start(of: asked.Search, row: Row) -> dict[str, Any]:
+    return {
+        "search": of.search,
+        "options": asdict(row.options),
+        "guidance": asdict(row.guidance),
+        "command": catalogue.command(row),
+    }
+
+
+def _searched(desk: Desk, instance: Any, row: Row, turn: Turn, channel: Channel) -> None:
+    """Run a search to its end, on this thread; its events go to the channel."""
+    from dibs.web.follow import Followed
+
+    def put(name: str, fields: dict[str, Any]) -> None:
+        channel.put(name, fields, turn)
+
+    followed = Followed(instance, row, desk.guide(row, instance), turn, desk.asking(row.guidance, turn), put)
+    outcome = followed.run()
+    path = followed.path()
+    put("end", _end(instance, outcome, path))
+
+
+def _end(instance: Instance, outcome: Outcome, path: list[int]) -> dict[str, Any]:
+    return {
+        "status": outcome.status.value,
+        "solution": outcome.solution,
+        "nodes": outcome.nodes,
+        "backtracks": outcome.backtracks,
+        "asks": outcome.asks,
+        "calls": outcome.calls,
+        "depth": outcome.depth,
+        "seconds": round(outcome.seconds, 9),
+        "guide_seconds": round(outcome.guide_seconds, 9),
+        "path": path,
+        "words": _words(outcome, len(path)),
+    }
+
+
+def _words(outcome: Outcome, path: int) -> str:
+    nodes = f"{outcome.nodes:,} {'node' if outcome.nodes == 1 else 'nodes'}"
+    if outcome.status is Status.LIMIT:
+        return f"stopped at its limit after {nodes}, without an answer"
+    if not outcome.nodes:
+        return f"propagation alone {'solves' if outcome.status is Status.SAT else 'refutes'} it"
+    if outcome.status is Status.UNSAT:
+        return f"there is no solution: all {nodes} fail"
+    return f"{nodes}: {path:,} on the way to the solution, {outcome.nodes - path:,} beside it"
+
+
+# Refusals: one line each
+
+
+async def _bad(_: Request, error: Exception) -> Response:
+    return answer({"error": one_line(str(error))}, 400)
+
+
+async def _refused(_: Request, error: Exception) -> Response:
+    assert isinstance(error, Refusal)
+    return answer({"error": error.words}, error.status)
+
+
+async def _unfit(_: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int)) or "the request"
+    return answer({"error": one_line(f"{where[:60]}: {first['msg']}")}, 400)
+
+
+async def _http(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return answer({"error": one_line(str(error.detail))}, error.status_code)
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    return answer({"error": f"a defect of dibs: {one_line(str(error)) or type(error).__name__}"}, 500)

@@ -1,0 +1,179 @@
+"""What a page types or pastes, read: a Sudoku with its conflicts and pencil marks, or a small formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem import CNF, InputError, Instance, Sudoku
+from dibs.problem.grid import cell_name
+from dibs.problem.shape import Box, Shape
+from dibs.problem.sudoku import check_box
+from dibs.problem.symbols import symbol_of
+from dibs.web import limits
+
+Bools = NDArray[np.bool_]
+
+
+def instance_of(family: str, text: str, box: Box | None = None) -> Sudoku | CNF:
+    """A puzzle that can be searched, within the limits of a page; InputError says what is wrong with the text."""
+    if family == "cnf":
+        return _formula(text)
+    return _small(Sudoku.parse(text, _box(box)))
+
+
+def read(family: str, text: str, box: Box | None = None) -> dict[str, Any]:
+    """What the page shows of a text; equal givens in a unit are shown, not refused."""
+    if family == "cnf":
+        return _read_formula(_formula(text))
+    grid = _small(Sudoku.parse(text, _box(box), repeats=True))
+    clashes = conflicts(grid)
+    values = grid.values.tolist()
+    open_ = candidates(grid)
+    givens = sum(value > 0 for value in values)
+    n = grid.size
+    words = f"{n}x{n}, {givens} {'given' if givens == 1 else 'givens'}"
+    stuck = [cell for cell, left in enumerate(open_) if not values[cell] and not left]
+    if clashes:
+        words += f"; {clashes[0]['words']}"
+    elif stuck:
+        words += f"; {cell_name(stuck[0], n)} has no candidate left: there is no solution"
+    return {
+        "ok": True,
+        "family": "sudoku",
+        "size": n,
+        "box": list(grid.box),
+        "line": grid.line(),
+        "values": values,
+        "symbols": [symbol_of(value, n) for value in range(1, n + 1)],
+        "conflicts": clashes,
+        "candidates": open_,
+        "givens": givens,
+        "words": words,
+    }
+
+
+def conflicts(grid: Sudoku) -> list[dict[str, Any]]:
+    """Each pair of equal givens in a unit, once: rows before columns before boxes."""
+    values, units = grid.values.tolist(), grid.shape.units
+    found: dict[tuple[int, int], dict[str, Any]] = {}
+    for kind in range(units.shape[1]):
+        seen: dict[tuple[int, int], int] = {}
+        for cell, value in enumerate(values):
+            if not value:
+                continue
+            first = seen.setdefault((int(units[cell, kind]), value), cell)
+            if first != cell:
+                both = f"{cell_name(first, grid.size)} and {cell_name(cell, grid.size)}"
+                words = f"{both} are both {symbol_of(value, grid.size)}"
+                found.setdefault((first, cell), {"cells": [first, cell], "value": value, "words": words})
+    return list(found.values())
+
+
+def candidates(grid: Sudoku) -> list[list[int]]:
+    """The values that no given excludes, for each cell; none for a given."""
+    left = open_values(grid.shape, grid.values)
+    return [(np.flatnonzero(row) + 1).tolist() for row in left]
+
+
+def open_values(of: Shape, values: NDArray[np.uint8]) -> Bools:
+    """[cells, n] whether a value is still possible in a blank cell: elimination alone, no singles."""
+    taken = np.zeros((int(of.units.max()) + 1, of.size + 1), bool)
+    taken[of.units, values[:, None]] = True
+    left: Bools = np.logical_not(taken[of.units, 1:].any(axis=1))
+    left[values > 0] = False
+    return left
+
+
+def root(instance: Sudoku | CNF) -> tuple[Bools, Bools]:
+    """The literals that are open and true before any decision, [L] each: elimination, or unit propagation."""
+    true = np.zeros(instance.structure.literals, bool)
+    if isinstance(instance, CNF):
+        return _propagated(instance, true)
+    true[instance.given] = True
+    return open_values(instance.shape, instance.values).ravel(), true
+
+
+def _propagated(formula: CNF, true: Bools) -> tuple[Bools, Bools]:
+    chosen: set[int] = set()
+    waiting = [clause[0] for clause in formula.clauses if len(set(clause)) == 1]
+    while waiting:
+        literal = waiting.pop()
+        if literal in chosen or -literal in chosen:
+            continue
+        chosen.add(literal)
+        for clause in formula.clauses:
+            if chosen.isdisjoint(clause):
+                left = {one for one in clause if -one not in chosen}
+                waiting += left if len(left) == 1 else ()
+    for literal in chosen:
+        true[2 * literal - 2 if literal > 0 else -2 * literal - 1] = True
+    open_ = ~np.repeat(true.reshape(-1, 2).any(axis=1), 2)
+    return open_, true
+
+
+def shown(instance: Sudoku | CNF, open_: Bools, true: Bools) -> dict[str, Any]:
+    """A state with literals [L] as the page draws it: values as `read` has them, and what is still possible."""
+    width = 2 if isinstance(instance, CNF) else instance.size
+    known, possible = true.reshape(-1, width), open_.reshape(-1, width)
+    values = np.where(known.any(axis=1), known.argmax(axis=1) + 1, 0)
+    return {
+        "values": values.tolist(),
+        "candidates": [(np.flatnonzero(row) + 1).tolist() for row in possible],
+    }
+
+
+def place(instance: Instance, domain: int) -> str:
+    """How messages call a domain: r4c7, z12."""
+    return cell_name(domain, instance.size) if isinstance(instance, Sudoku) else f"z{domain + 1}"
+
+
+def symbol(instance: Instance, value: int) -> str:
+    """How the value with this index in its domain is written: 5, true."""
+    if isinstance(instance, Sudoku):
+        return symbol_of(value + 1, instance.size)
+    return "true" if value == 0 else "false"
+
+
+def _box(box: Box | None) -> Box | None:
+    if box is None:
+        return None
+    try:
+        return check_box(box)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _small(grid: Sudoku) -> Sudoku:
+    if grid.size > limits.LARGEST:
+        n = limits.LARGEST
+        raise InputError(
+            f"{grid.size}x{grid.size} is too large for the page, which shows up to {n}x{n}; use dibs solve"
+        )
+    return grid
+
+
+def _formula(text: str) -> CNF:
+    formula = CNF.parse(text)
+    if formula.variables > limits.VARIABLES or len(formula.clauses) > limits.CLAUSES:
+        raise InputError(
+            f"{formula.variables} variables and {len(formula.clauses)} clauses are too many for the page, "
+            f"which shows up to {limits.VARIABLES} and {limits.CLAUSES:,}; use dibs solve"
+        )
+    if not formula.variables:
+        raise InputError("a formula without variables has nothing to show")
+    return formula
+
+
+def _read_formula(formula: CNF) -> dict[str, Any]:
+    count = len(formula.clauses)
+    return {
+        "ok": True,
+        "family": "cnf",
+        "variables": formula.variables,
+        "clauses": [list(clause) for clause in formula.clauses],
+        "line": formula.format(),
+        "words": f"{formula.variables} variables, {count} {'clause' if count == 1 else 'clauses'}",
+    }

@@ -1,0 +1,208 @@
+"""What a page can choose from: the searches by name, the guides that come with dibs, the examples.
+
+The searches are the rows of experiment `table1` and the policies, so that the page shows what the tables count.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from dibs import __version__
+from dibs.bench.experiment import Experiment, Row
+from dibs.guide import card
+from dibs.guide.guidance import Guidance
+from dibs.problem.sudoku import SIZES
+from dibs.problem.text import InputError
+from dibs.search.options import Options
+from dibs.search.policy import POLICIES
+from dibs.web import limits
+
+FAMILIES = ("sudoku", "cnf")
+
+_LEVELS = {"eliminate": "no singles", "naked": "naked singles (unit propagation)", "hidden": "naked and hidden singles"}
+_ORDERS = {
+    "ascending": "values in order",
+    "true": "values in order",
+    "lcv": "values that remove fewest options first",
+    "mcv": "values that remove most options first",
+    "jw": "values by Jeroslow and Wang's weight",
+    "random": "values at random",
+    "oracle": "an oracle puts the solution's value first",
+}
+_TRIGGERS = {
+    "always": "asked at every node",
+    "binary": "asked where two values are left",
+    "ternary": "asked where three or more values are left",
+    "worth": "asked where it is worth the time",
+}
+
+
+@dataclass(frozen=True)
+class Search:
+    """A way to search that a page can ask for by `id`."""
+
+    id: str
+    row: Row
+
+    @property
+    def guided(self) -> bool:
+        return self.row.guidance.guide is not None
+
+    @property
+    def oracle(self) -> bool:
+        return self.row.options.order == "oracle"
+
+    @property
+    def words(self) -> str:
+        """How it searches, in a line."""
+        o = self.row.options
+        parts = [_LEVELS[o.level], f"ties by {o.tie}"]
+        if not self.guided:
+            parts.append(_ORDERS[o.order])
+        elif o.after is not None:
+            parts.append(f"plain search; from {o.after:,} nodes on a guided one beside it")
+        else:
+            parts.append(f"a guide is {_TRIGGERS[o.trigger]}")
+        if self.oracle and o.trigger == "binary":
+            parts.append("where two values are left")
+        parts += ["the guide chooses the cell too"] if o.guide_selects else []
+        parts += ["begins again after a while"] if o.strategy == "restarts" else []
+        return "; ".join(parts)
+
+    def families(self) -> list[str]:
+        """Where it makes sense: a guide is for its family, and Jeroslow and Wang's order for clauses."""
+        if self.row.options.order == "jw":
+            return ["cnf"]
+        able = {family for guide in guides() for family in guide["families"]}
+        plain = not self.guided or self.row.options.after is not None
+        return [family for family in FAMILIES if plain or family in able]
+
+
+@cache
+def searches() -> dict[str, Search]:
+    """By id. Rows that differ in the guide alone are one: the guide is a choice of its own."""
+    rows = [row for row in Experiment.read("table1").rows if row.asked == "everywhere"]
+    rows += [Row(name, policy.options, policy.guidance) for name, policy in POLICIES.items()]
+    rows.append(Row("Jeroslow-Wang", Options(level="naked", tie="reach", order="jw")))
+    found: dict[str, Search] = {}
+    known: set[tuple[Options, Guidance]] = set()
+    for row in rows:
+        how = row.options, replace(row.guidance, guide=row.guidance.guide and "any")
+        if how not in known:
+            known.add(how)
+            one = re.sub(r"[^a-z0-9]+", "-", row.name.lower()).strip("-")
+            found[one] = Search(one, row)
+    return found
+
+
+@cache
+def guides() -> list[dict[str, Any]]:
+    """The guides that come with dibs. A request can name one of these, never a folder."""
+    found = []
+    for name, folder in card.shipped().items():
+        about = card.Card.read(folder)
+        sizes = "one size only" if about.kind == "transformer" else "any size"
+        found.append({"name": name, "families": [about.family], "words": f"{about.kind}, {sizes}"})
+    return found
+
+
+def guide_for(family: str, name: str | None) -> str:
+    """The guide that a request means; InputError where there is none."""
+    able = [guide["name"] for guide in guides() if family in guide["families"]]
+    if not able:
+        raise InputError(f"no guide for the family {family} comes with this version of dibs")
+    usual = POLICIES["paper"].guidance.guide
+    if name is None:
+        return str(usual if usual in able else able[0])
+    if name not in able:
+        raise InputError(f"guide = {_short(name)}: choose one of {', '.join(able)}")
+    return name
+
+
+def guided_by(family: str, name: str | None) -> Row:
+    """A row for the guide that a request means, with nothing else in it."""
+    return Row("marginals", Options(), Guidance(guide=guide_for(family, name)))
+
+
+def search_for(
+    family: str,
+    name: str,
+    *,
+    guide: str | None = None,
+    nodes: int | None = None,
+    seconds: float | None = None,
+    seed: int = 0,
+) -> Row:
+    """The options of a search within the limits of a page, and its guide; InputError where there is no such thing."""
+    known = {one.id: one for one in searches().values() if family in one.families()}
+    if name not in known:
+        raise InputError(f"search = {_short(name)}: choose one of {', '.join(known)}")
+    if guide is not None and guide not in (names := [one["name"] for one in guides()]):
+        raise InputError(f"guide = {_short(guide)}: choose one of {', '.join(names)}")
+    search = known[name]
+    options = replace(
+        search.row.options,
+        nodes=limits.NODES if nodes is None else nodes,
+        seconds=limits.SECONDS if seconds is None else seconds,
+        seed=seed,
+    )
+    guidance = search.row.guidance
+    if search.guided:
+        able = any(family in one["families"] for one in guides())
+        guidance = replace(guidance, guide=guide_for(family, guide)) if able else guidance
+    return Row(name, options, guidance)
+
+
+def command(row: Row) -> str:
+    """The flags with which `dibs solve` does the same."""
+    words = []
+    for record, usual in ((row.options, Options()), (row.guidance, Guidance())):
+        for field in fields(record):
+            value = getattr(record, field.name)
+            if value != getattr(usual, field.name):
+                words += [f"--{field.name}"] if value is True else [f"--{field.name}", str(value)]
+    return " ".join(words)
+
+
+@cache
+def examples() -> list[dict[str, str]]:
+    """Bundled puzzles and formulas, the easy ones first."""
+    table = tomllib.loads((files("dibs.web") / "examples.toml").read_text(encoding="utf-8"))
+    return list(table["example"])
+
+
+def about(ready: bool) -> dict[str, Any]:
+    return {
+        "version": __version__,
+        "ready": ready,
+        "guides": guides(),
+        "searches": [
+            {
+                "id": one.id,
+                "name": one.row.name,
+                "words": one.words,
+                "families": one.families(),
+                "guided": one.guided,
+                "oracle": one.oracle,
+            }
+            for one in searches().values()
+        ],
+        "limits": {
+            "nodes": limits.NODES,
+            "seconds": limits.SECONDS,
+            "most_nodes": limits.MOST_NODES,
+            "most_seconds": limits.MOST_SECONDS,
+        },
+        "examples": examples(),
+        "sizes": [size for size in SIZES if size <= limits.LARGEST],
+    }
+
+
+def _short(text: str) -> str:
+    """A text of a request, for a message: in ASCII, on one line, not longer than this."""
+    return ascii(text if len(text) <= 40 else text[:40] + "...")

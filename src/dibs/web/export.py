@@ -1,0 +1,54 @@
+"""A race as a file: what `dibs explain --json` writes, and `dibs explain` reads again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+from dibs.bench.experiment import Row
+from dibs.bench.ledger import Ledger
+from dibs.bench.siblings import Stopped
+from dibs.guide.asks import Guide
+from dibs.guide.guidance import Guidance
+from dibs.problem import CNF, InputError, Sudoku
+from dibs.report.explain import as_dict
+from dibs.report.searched import Plan, Searcher
+from dibs.search.options import Options
+from dibs.web import limits
+from dibs.web.follow import foreseen
+from dibs.web.turns import Cancelled, Turn
+
+
+class _Bounded(Searcher):
+    """As always, but an oracle looks for the solution within the limits of a page."""
+
+    def __init__(self, instance: Sudoku | CNF, turn: Turn, asking: AbstractContextManager[Any]) -> None:
+        super().__init__(instance, limits.SIBLING, stopped=turn.stopped, turn=asking)
+        self.own = turn
+
+    def ledger(self, options: Options, guide: Guide | None) -> Ledger:
+        if options.order != "oracle":
+            return super().ledger(options, guide)
+        known, _ = foreseen(self.instance, options, self.own)
+        if known is None:
+            raise InputError("the oracle found no solution within the limits")
+        return super().ledger(replace(options, order="ascending"), known)
+
+
+def export(
+    instance: Sudoku | CNF,
+    rows: Sequence[Row],
+    turn: Turn,
+    asking: Callable[[Guidance, Turn], AbstractContextManager[Any]],
+) -> dict[str, Any]:
+    """The searches of `rows`, one or two, decision by decision."""
+    try:
+        found = []
+        for row in rows:
+            searcher = _Bounded(instance, turn, asking(row.guidance, turn))
+            found.append(searcher.explained(Plan(row.name, row.options, row.guidance)))
+    except Stopped:
+        raise Cancelled from None
+    return as_dict(instance, 1, found)

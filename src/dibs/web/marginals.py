@@ -1,0 +1,69 @@
+"""What a guide believes about every cell of a puzzle, pass by pass."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.guide.asks import Asks
+from dibs.guide.score import DiBS
+from dibs.guide.steps import LogProbabilities, denoise
+from dibs.problem import CNF, Sudoku
+from dibs.problem.structure import Structure
+from dibs.web.board import root
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
+
+
+class _Passes:
+    """A denoiser that keeps what it said."""
+
+    def __init__(self, model: LogProbabilities) -> None:
+        self.model = model
+        self.said: list[Floats] = []
+
+    def log_probabilities(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        found = self.model.log_probabilities(structure, open_, true)
+        self.said.append(found)
+        return found
+
+
+def marginals(instance: Sudoku | CNF, guide: DiBS, steps: int) -> dict[str, Any]:
+    """Probabilities [cells][values] of each of `steps` passes; no cell is spared, as none is branched on."""
+    open_, true = root(instance)
+    model = _Passes(guide.denoiser)
+    asks = Asks(
+        structure=instance.structure,
+        instances=[instance],
+        rows=np.zeros(1, np.int64),
+        open=open_[None],
+        true=true[None],
+        candidates=np.zeros((1, len(open_)), bool),
+        depth=np.zeros(1, np.int64),
+        selecting=True,
+    )
+    begin = perf_counter()
+    denoise(model, asks, steps)
+    seconds = perf_counter() - begin
+    width = 2 if isinstance(instance, CNF) else instance.size
+    free = open_.reshape(-1, width).any(axis=1)
+    stuck = not (free | true.reshape(-1, width).any(axis=1)).all()  # a blank cell without a candidate
+    shares = [np.exp(said[0].astype(np.float64)).reshape(-1, width) for said in model.said]
+    return {
+        "steps": [np.round(share, 5).tolist() for share in shares],
+        "entropy": [round(_entropy(share[free]), 5) for share in shares],
+        "impossible": bool(stuck or (free.any() and not shares[0][free].any())),
+        "seconds": round(seconds, 6),
+    }
+
+
+def _entropy(shares: NDArray[np.float64]) -> float:
+    """In bits, on average over the cells [cells, values]; 0 where there are none."""
+    if not len(shares):
+        return 0.0
+    logs = np.log2(shares, where=shares > 0, out=np.zeros_like(shares))
+    return abs(float(-(shares * logs).sum(axis=1).mean()))

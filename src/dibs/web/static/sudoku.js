@@ -1,0 +1,368 @@
+// The Sudoku tab: the puzzle that is edited, its history, what the server says of it, and the guide's beliefs.
+
+import { Latest, post } from "./api.js";
+import { Board } from "./board.js";
+import { $, calm, cellName, count, later, make, options, percent, say } from "./page.js";
+
+const PASSES = 8;
+const SYMBOLS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const USUAL_GIVENS = { 4: 6, 6: 12, 9: 26, 12: 60, 16: 120 };
+
+export class Sudoku {
+  constructor(about, changed) {
+    this.about = about;
+    this.changed = changed; // the puzzle or the guide is another one
+    this.past = [];
+    this.future = [];
+    this.puzzle = { size: 9, box: [3, 3], values: new Array(81).fill(0) };
+    this.read = null; // the server's answer about the puzzle
+    this.state = null; // of a node: {values, candidates, branch, words}
+    this.heat = null; // {text, steps, entropy}
+    this.reading = new Latest();
+    this.believing = new Latest();
+    this.board = new Board($("board"), {
+      enter: (cell, value) => this.enter(cell, value),
+      refuse: (cell, key) => this.refuse(cell, key),
+      escape: () => this.state && this.leave(),
+      look: (cell, value, mark) => this.look(cell, value, mark),
+    });
+    this.tip = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    document.body.append(this.tip);
+    this.ask = later(60, () => this.refresh());
+    this.controls();
+    this.show();
+  }
+
+  controls() {
+    const { about } = this;
+    const groups = new Map();
+    about.examples.forEach((one, i) => {
+      if (one.family !== "sudoku") return;
+      if (!groups.has(one.difficulty)) groups.set(one.difficulty, []);
+      groups.get(one.difficulty).push(make("option", { value: i }, one.name));
+    });
+    const picks = [...groups].map(([difficulty, items]) => make("optgroup", { label: difficulty }, items));
+    $("examples").replaceChildren(make("option", { value: "" }, "Choose …"), ...picks);
+    $("examples").addEventListener("change", (event) => {
+      const one = about.examples[event.target.value];
+      if (one) this.load(one.text).then(() => one.words && say(one.words));
+    });
+    const guides = about.guides.filter((guide) => guide.families.includes("sudoku"));
+    options($("guide"), guides.map(({ name }) => ({ value: name, text: name })));
+    $("guide").addEventListener("change", () => {
+      this.believe();
+      this.changed();
+    });
+    options($("size"), about.sizes.map((size) => ({ value: String(size), text: `${size}x${size}` })), "9");
+    $("size").addEventListener("change", () => {
+      const size = Number($("size").value);
+      $("givens").value = USUAL_GIVENS[size] ?? Math.round(size * size * 0.45);
+    });
+    $("load").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.load($("text").value);
+    });
+    $("text").addEventListener("paste", (event) => {
+      const text = event.clipboardData.getData("text"); // with its lines, which the field would join
+      event.preventDefault();
+      $("text").value = text.replace(/\s+/g, text.trim().includes("\n") ? "\n" : " ");
+      this.load(text);
+    });
+    $("generate").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.generate();
+    });
+    $("blank").addEventListener("click", () => this.empty(Number($("size").value)));
+    $("clear").addEventListener("click", () => this.empty(this.puzzle.size));
+    $("undo").addEventListener("click", () => this.undo());
+    $("redo").addEventListener("click", () => this.redo());
+    $("back").addEventListener("click", () => this.leave());
+    $("heat").addEventListener("change", () => this.believe());
+    $("step").addEventListener("input", () => this.show());
+  }
+
+  get line() {
+    return this.text(this.puzzle.values);
+  }
+
+  text(values) {
+    return values.map((value) => (value ? SYMBOLS[value - 1] : ".")).join("");
+  }
+
+  get guide() {
+    return $("guide").value;
+  }
+
+  // Why no search can begin, or "".
+  get trouble() {
+    return this.read?.conflicts.length ? this.read.conflicts[0].words : "";
+  }
+
+  // What the server needs to know of the puzzle.
+  get problem() {
+    return { family: "sudoku", text: this.line, box: this.puzzle.box };
+  }
+
+  put(puzzle, remember = true) {
+    if (remember) {
+      this.past.push(this.puzzle);
+      this.future = [];
+    }
+    this.puzzle = puzzle;
+    this.read = null;
+    this.state = null;
+    this.errors([]);
+    this.show();
+    this.ask();
+    this.changed();
+  }
+
+  enter(cell, value) {
+    if (this.state) {
+      say("This is the board of a node. Go back to the puzzle to edit it.");
+      return;
+    }
+    if (this.puzzle.values[cell] === value) return;
+    const values = [...this.puzzle.values];
+    values[cell] = value;
+    const old = this.read;
+    this.put({ ...this.puzzle, values });
+    if (old && !this.read) this.show(old.candidates); // until the new ones are there
+  }
+
+  refuse(cell, key) {
+    const { size } = this.puzzle;
+    const last = SYMBOLS[size - 1];
+    const known = size <= 9 ? `1 to ${last}` : `1 to 9 and A to ${last}`;
+    this.errors([`${cellName(cell, size)}: “${key}” is no value here; ${known} are.`], [cell]);
+  }
+
+  undo() {
+    if (!this.past.length) return;
+    this.future.push(this.puzzle);
+    this.put(this.past.pop(), false);
+    say("Taken back");
+  }
+
+  redo() {
+    if (!this.future.length) return;
+    this.past.push(this.puzzle);
+    this.put(this.future.pop(), false);
+    say("Done again");
+  }
+
+  // What is there now is the beginning: there is nothing to take back.
+  forget() {
+    this.past = [];
+    this.future = [];
+    this.show();
+  }
+
+  empty(size) {
+    this.load(".".repeat(size * size));
+  }
+
+  // Takes a puzzle as text; what is wrong with it is said below the board.
+  async load(text, box) {
+    try {
+      const signal = this.reading.signal();
+      const read = await post("/api/read", { family: "sudoku", text, ...(box ? { box } : {}) }, signal);
+      if (read.family && read.family !== "sudoku") throw new Error("This is a formula: use the SAT tab.");
+      this.put({ size: read.size, box: read.box, values: read.values });
+      this.take(read);
+      return true;
+    } catch (error) {
+      if (error.name !== "AbortError") this.errors([error.message]);
+      return false;
+    }
+  }
+
+  async generate() {
+    const seed = $("make-seed").value;
+    const body = { family: "sudoku", size: Number($("size").value), givens: Number($("givens").value) };
+    if (seed !== "") body.seed = Number(seed);
+    const button = $("generate").querySelector("button");
+    button.disabled = true;
+    try {
+      const made = await post("/api/generate", body);
+      if (await this.load(made.line)) say(made.words ?? `Made with seed ${made.seed}`);
+    } catch (error) {
+      this.errors([error.message]);
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  async refresh() {
+    try {
+      this.take(await post("/api/read", this.problem, this.reading.signal()));
+    } catch (error) {
+      if (error.name !== "AbortError") this.errors([error.message]);
+    }
+  }
+
+  take(read) {
+    this.read = read;
+    const cells = read.conflicts.flatMap((conflict) => conflict.cells);
+    this.errors(read.conflicts.map((conflict) => conflict.words), cells);
+    $("about-board").textContent = read.words ?? "";
+    this.show();
+    this.believe();
+  }
+
+  errors(lines, cells = []) {
+    const box = $("errors");
+    const shown = lines.length > 4 ? [...lines.slice(0, 3), `and ${lines.length - 3} more`] : lines;
+    box.replaceChildren(...shown.map((line) => make("span", {}, line)));
+    this.wrong = new Map();
+    cells.forEach((cell) => {
+      const name = cellName(cell, this.puzzle.size);
+      const about = lines.filter((line) => new RegExp(`\\b${name}\\b`).test(line));
+      this.wrong.set(cell, about.join("; ") || lines.join("; "));
+    });
+    if (lines.length) this.show();
+  }
+
+  // The board of a node; see `node` of the server.
+  visit(state) {
+    this.state = state;
+    $("viewing-words").textContent = state.title;
+    if (state.branch >= 0) this.board.activate(state.branch, false);
+    this.show();
+    this.believe();
+  }
+
+  // Brings the board into view: on a phone it is far above the trees.
+  focus() {
+    $("h-board").scrollIntoView({ behavior: calm() ? "auto" : "smooth" });
+    this.board.cells[this.board.active].focus({ preventScroll: true });
+  }
+
+  leave() {
+    if (!this.state) return;
+    this.state = null;
+    this.show();
+    this.believe();
+    this.left?.();
+  }
+
+  show(candidates) {
+    const { puzzle, state, board } = this;
+    board.shape(puzzle.size, puzzle.box, [...SYMBOLS.slice(0, puzzle.size)]);
+    const chosen = this.heat?.text === this.shownText ? this.heat : null;
+    const on = $("heat").checked && chosen;
+    const step = Math.min(Number($("step").value), chosen?.steps.length ?? 1);
+    board.show({
+      values: state?.values ?? puzzle.values,
+      given: puzzle.values,
+      candidates: state ? state.candidates : (candidates ?? this.read?.candidates ?? []),
+      conflicts: state ? new Map() : (this.wrong ?? new Map()),
+      branch: state?.branch ?? -1,
+      heat: on ? chosen.steps[step - 1] : null,
+    });
+    $("viewing").hidden = !state;
+    if (document.activeElement !== $("text")) $("text").value = this.line;
+    $("undo").disabled = !this.past.length;
+    $("redo").disabled = !this.future.length;
+    this.pad();
+    this.sharpening(on ? chosen : null, step);
+    this.look(board.active, 0);
+  }
+
+  pad() {
+    const { size } = this.puzzle;
+    if (Number($("pad").dataset.size) === size) return;
+    $("pad").dataset.size = size;
+    const key = (value, text, label) =>
+      make("button", { type: "button", "aria-label": label }, text, {
+        click: () => this.enter(this.board.active, value),
+      });
+    const keys = [...SYMBOLS.slice(0, size)].map((symbol, k) => key(k + 1, symbol, `Enter ${symbol}`));
+    $("pad").style.setProperty("--keys", size < 10 ? size + 1 : Math.ceil((size + 1) / 2));
+    $("pad").replaceChildren(...keys, key(0, "⌫", "Empty the cell"));
+  }
+
+  // Beliefs
+
+  get shownText() {
+    return `${this.guide} ${this.text(this.state?.values ?? this.puzzle.values)}`;
+  }
+
+  async believe() {
+    if (!$("heat").checked || this.trouble) {
+      this.believing.stop();
+      this.show();
+      return;
+    }
+    const key = this.shownText;
+    if (this.heat?.text === key) {
+      this.show();
+      return;
+    }
+    const text = this.text(this.state?.values ?? this.puzzle.values);
+    const body = { ...this.problem, text, guide: this.guide, steps: PASSES };
+    this.show();
+    $("step-of").textContent = "the guide is asked …";
+    try {
+      const { steps, entropy, impossible } = await post("/api/marginals", body, this.believing.signal());
+      if (impossible) say("The guide sees that no value fits: there is no solution");
+      this.heat = { text: key, steps, entropy };
+      this.show();
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      $("heat").checked = false;
+      this.errors([error.message]);
+    }
+  }
+
+  sharpening(heat, step) {
+    const slider = $("step");
+    slider.disabled = !heat;
+    slider.max = heat?.steps.length ?? PASSES;
+    $("step-of").textContent = heat ? `${step} of ${heat.steps.length}` : "1 of 8";
+    const most = heat ? Math.max(...heat.entropy, 1e-9) : 1;
+    const bars = (heat?.entropy ?? []).map((left, i) => {
+      const bar = make("i", { class: i + 1 === step ? "on" : "" });
+      bar.style.setProperty("--h", (left / most).toFixed(3));
+      return bar;
+    });
+    $("entropy").replaceChildren(...bars);
+    const words = heat ? heat.entropy.map((left) => left.toFixed(2)).join(", ") : "not computed yet";
+    $("entropy").setAttribute("aria-label", `Uncertainty by step: ${words}`);
+    if (heat) slider.setAttribute("aria-valuetext", `step ${step}, uncertainty ${heat.entropy[step - 1].toFixed(2)}`);
+  }
+
+  // The line below the board, and the bubble at the pointer.
+  look(cell, value, mark) {
+    const { board } = this;
+    const beliefs = board.beliefs(cell);
+    const line = $("readout");
+    this.tip.hidden = true;
+    const where = make("b", {}, board.name(cell));
+    if (beliefs) {
+      const some = beliefs.filter(({ chance }) => chance >= 0.0005).slice(0, 4);
+      const words = some.map(({ symbol, chance }) => `${symbol} ${percent(chance)}`).join(" · ");
+      line.replaceChildren(where, ` guide: ${words}`);
+      if (!value || !mark) return;
+      const chance = percent(board.heat[cell][value - 1]);
+      this.bubble(mark, `${board.symbols[value - 1]} at ${board.name(cell)}: ${chance}`);
+    } else if (board.values?.[cell]) {
+      const kind = this.puzzle.values[cell] ? "given" : "follows at this node";
+      line.replaceChildren(where, ` ${board.symbols[board.values[cell] - 1]}, ${kind}`);
+    } else {
+      const open = board.candidates?.[cell] ?? [];
+      const words = open.map((one) => board.symbols[one - 1]).join(" ");
+      line.replaceChildren(where, open.length ? ` ${count(open.length)} candidates: ${words}` : " empty");
+      if (open.length === 1) line.replaceChildren(where, ` one candidate: ${words}`);
+    }
+  }
+
+  bubble(mark, words) {
+    const at = mark.getBoundingClientRect();
+    this.tip.textContent = words;
+    this.tip.hidden = false;
+    const wide = this.tip.offsetWidth;
+    this.tip.style.left = `${Math.max(4, Math.min(innerWidth - wide - 4, at.left + at.width / 2 - wide / 2))}px`;
+    this.tip.style.top = `${at.top - this.tip.offsetHeight - 6}px`;
+  }
+}
