@@ -4,18 +4,25 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check agreement bench-core bench-adversaries bench-file bench-page bench-resume screenshots figure-depths figure-sizes results clean
+.PHONY: run test check chromium agreement bench-core bench-adversaries bench-engines bench-file bench-page bench-resume screenshots figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
 
 test: check
 
-check: $(VENV)/.test-installed
+check: $(VENV)/.test-installed chromium
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+# The page of the playground is tested in Debian's chromium; where it is missing and cannot be installed, those tests are skipped.
+chromium:
+	@command -v chromium > /dev/null || { test "$$(id -u)" = 0 && command -v apt-get > /dev/null && echo "installing chromium" && \
+	  { apt-get install -qq -y --no-install-recommends chromium > /dev/null 2>&1 || \
+	    { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } > /dev/null 2>&1; }; } || \
+	  echo "no chromium: the tests of the page will be skipped"
 
 # The 10,000 random problems of the tests under all options and guides together (about 15 minutes).
 agreement: $(VENV)/.test-installed
@@ -28,6 +35,10 @@ bench-core: $(VENV)/.test-installed
 # What useless guides cost policy `auto`, as ratios to plain search (some minutes).
 bench-adversaries: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/adversaries.py
+
+# What a guide does for Glucose, CaDiCaL and CP-SAT: conflicts and time as ratios (an hour; FAMILIES="sat-150 sat-200" fewer).
+bench-engines: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/engines.py $(if $(FAMILIES),--families $(FAMILIES)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 # Throughput and memory of `dibs solve` on a file of a million puzzles.
 bench-file: $(VENV)/.test-installed
