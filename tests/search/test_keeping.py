@@ -14,7 +14,7 @@ import dibs
 from dibs import Asks, Latin, Options
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.kernel import CAUTION, HOPEFUL, LEAST_CHANCE, LEAST_WEIGHT, LESSON, STAKE
+from dibs.search.kernel import CAUTION, DOUBT, HOPEFUL, LEAST_CHANCE, LEAST_WEIGHT, LESSON, STAKE
 from dibs.search.solve import solve_together
 from dibs.search.state import RANKINGS
 from guides import BAD, SURE, Scored, knowing, seeded
@@ -196,7 +196,7 @@ class Rules:
             return float(share**CAUTION * (1 + slow.reach(state, value)))
         stakes = (len(slow.undecided(state)) / STAKE) ** 2
         own, other = (LEAST_WEIGHT + slow.weight(state, some) for some in (1 << value, slow.rivals[value]))
-        return float((share * own) ** stakes * other)
+        return float(share ** (stakes - DOUBT) * own**stakes * other)
 
 
 def clean(scores: Scores) -> Scores:

@@ -74,7 +74,8 @@ _TWO = 2 * ONE
 _HUGE = 1e30  # no score counts for more
 
 CAUTION = 6.0  # `confident`: how much more the probability of a choice counts than its reach
-STAKE = 100.0  # `confident`, formulas: open variables with which being sure counts as much as reaching far
+STAKE = 100.0  # `confident`, formulas: open variables with which the complement counts as much as the choice
+DOUBT = 0.4  # `confident`, formulas: how much it counts to be unsure, as long as mistakes cost little: that tells most
 LEAST_WEIGHT = 0.02  # `confident`, formulas: of a literal that is in no open clause
 DECIDES = 6  # options in the balance of `reach` that a domain decided at once counts for
 HOPEFUL = 0.5  # where the solution is below with less than this probability, MRV selects and kept rankings must do
@@ -648,7 +649,8 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
     without a solution has to be searched to its end, and few values end it soonest. So it is for a domain with one
     value or none (level `eliminate`). In a formula a choice reaches far if the clauses that it makes shorter are many
     and short. The more is open the more a mistake costs: so much the more it counts to be sure, and to have a
-    complement that reaches far, too, by which a mistake is soon refuted. `bits` [rows] is scratch.
+    complement that reaches far, too, by which a mistake is soon refuted. With little open it is the other way round:
+    what the guide is unsure of settles most. `bits` [rows] is scratch.
     """
     size, _ = fewest(t, s, fallback >> 6)
     if rules.select == 0 or rules.select == 3 or size < 2 or here(s, s.counts[TOP] - 1) < HOPEFUL:
@@ -672,7 +674,7 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
             share, value = first_choice(t, s, slot, domain)
             rank = share
             if clauses:
-                rank = share**stakes
+                rank = share ** (stakes - DOUBT)
                 for literal in range(np.int64(t.base[_at(domain)]), np.int64(t.base[_at(domain + 1)])):
                     far = LEAST_WEIGHT + weight(t, s, literal, 4.0)  # what is left of its clauses once it is false
                     rank *= far**stakes if literal == np.int64(t.base[_at(domain)]) + value else far
