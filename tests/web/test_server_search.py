@@ -39,7 +39,7 @@ LARGE = next(one["text"] for one in catalogue.examples() if one["name"] == "16x1
 FORMULA = next(one["text"] for one in catalogue.examples() if one["name"] == "random, 50 variables")
 PIGEONS = next(one["text"] for one in catalogue.examples() if one["name"] == "7 pigeons, 6 holes")
 
-ALL = [(family, one.id) for one in catalogue.searches().values() for family in one.families()]
+ALL = [(family, name) for family in catalogue.EXPERIMENTS for name in catalogue.searches(family)]
 SHARED = ("status", "solution", "nodes", "backtracks", "asks", "calls", "depth")
 
 
@@ -184,10 +184,11 @@ def test_no_such_thing(client: httpx.Client) -> None:
         ({"search": "dibs", "guide": "transformer", "text": SMALL}, "these weights take 9x9 Sudokus"),
         ({"search": "fc", "text": "11" + "." * 14}, "line 1, column 2: r1c1 and r1c2 are both 1"),
         ({"search": "fc", "text": "." * 25 * 25}, "up to 16x16"),
-        ({"search": "dibs", "family": "cnf", "text": FORMULA}, "search = 'dibs': choose one of"),
-        ({"search": "fc", "family": "cnf", "text": "p cnf 51 0\n"}, "up to 50"),
+        ({"search": "fc", "family": "cnf", "text": FORMULA}, "search = 'fc': choose one of first-true"),
+        ({"search": "dibs", "family": "cnf", "text": FORMULA, "guide": "relational"}, "choose one of sat"),
+        ({"search": "mrv-jw", "family": "cnf", "text": "p cnf 51 0\n"}, "up to 50"),
         (
-            {"search": "fc", "family": "cnf", "text": "p cnf 2 1\n1 3 0\n"},
+            {"search": "mrv-jw", "family": "cnf", "text": "p cnf 2 1\n1 3 0\n"},
             "line 2, column 3: literal 3 is out",
         ),
     ):

@@ -1,6 +1,7 @@
 """What a page can choose from: the searches by name, the guides that come with dibs, the examples.
 
-The searches are the rows of experiment `table1` and the policies, so that the page shows what the tables count.
+The searches are the rows of an experiment (`table1` for Sudokus, `sat` for formulas) and the policies, so that the page
+shows what the tables count.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from dibs.search.options import Options
 from dibs.search.policy import POLICIES
 from dibs.web import limits
 
-FAMILIES = ("sudoku", "cnf")
+EXPERIMENTS = {"sudoku": "table1", "cnf": "sat"}
 
 _LEVELS = {"eliminate": "no singles", "naked": "naked singles (unit propagation)", "hidden": "naked and hidden singles"}
 _ORDERS = {
     "ascending": "values in order",
-    "true": "values in order",
+    "true": "True first",
     "lcv": "values that remove fewest options first",
     "mcv": "values that remove most options first",
     "jw": "values by Jeroslow and Wang's weight",
@@ -61,7 +62,7 @@ class Search:
     def words(self) -> str:
         """How it searches, in a line."""
         o = self.row.options
-        parts = [_LEVELS[o.level], f"ties by {o.tie}"]
+        parts = [_LEVELS[o.level], "the first open variable" if o.select == "first" else f"ties by {o.tie}"]
         if not self.guided:
             parts.append(_ORDERS[o.order])
         elif o.after is not None:
@@ -70,25 +71,18 @@ class Search:
             parts.append(f"a guide is {_TRIGGERS[o.trigger]}")
         if self.oracle and o.trigger == "binary":
             parts.append("where two values are left")
-        parts += ["the guide chooses the cell too"] if o.guide_selects else []
+        parts += ["the guide chooses where to branch, too"] if o.guide_selects else []
         parts += ["begins again after a while"] if o.strategy == "restarts" else []
         return "; ".join(parts)
 
-    def families(self) -> list[str]:
-        """Where it makes sense: a guide is for its family, and Jeroslow and Wang's order for clauses."""
-        if self.row.options.order == "jw":
-            return ["cnf"]
-        able = {family for guide in guides() for family in guide["families"]}
-        plain = not self.guided or self.row.options.after is not None
-        return [family for family in FAMILIES if plain or family in able]
-
 
 @cache
-def searches() -> dict[str, Search]:
+def searches(family: str) -> dict[str, Search]:
     """By id. Rows that differ in the guide alone are one: the guide is a choice of its own."""
-    rows = [row for row in Experiment.read("table1").rows if row.asked == "everywhere"]
+    rows = [row for row in Experiment.read(EXPERIMENTS[family]).rows if row.asked == "everywhere"]
+    if family == "cnf":  # limits are the page's own
+        rows = [replace(row, options=replace(row.options, nodes=None)) for row in rows]
     rows += [Row(name, policy.options, policy.guidance) for name, policy in POLICIES.items()]
-    rows.append(Row("Jeroslow-Wang", Options(level="naked", tie="reach", order="jw")))
     found: dict[str, Search] = {}
     known: set[tuple[Options, Guidance]] = set()
     for row in rows:
@@ -139,7 +133,7 @@ def search_for(
     seed: int = 0,
 ) -> Row:
     """The options of a search within the limits of a page, and its guide; InputError where there is no such thing."""
-    known = {one.id: one for one in searches().values() if family in one.families()}
+    known = searches(family)
     if name not in known:
         raise InputError(f"search = {_short(name)}: choose one of {', '.join(known)}")
     if guide is not None and guide not in (names := [one["name"] for one in guides()]):
@@ -153,8 +147,7 @@ def search_for(
     )
     guidance = search.row.guidance
     if search.guided:
-        able = any(family in one["families"] for one in guides())
-        guidance = replace(guidance, guide=guide_for(family, guide)) if able else guidance
+        guidance = replace(guidance, guide=guide_for(family, guide))
     return Row(name, options, guidance)
 
 
@@ -186,11 +179,12 @@ def about(ready: bool) -> dict[str, Any]:
                 "id": one.id,
                 "name": one.row.name,
                 "words": one.words,
-                "families": one.families(),
+                "families": [family],
                 "guided": one.guided,
                 "oracle": one.oracle,
             }
-            for one in searches().values()
+            for family in EXPERIMENTS
+            for one in searches(family).values()
         ],
         "limits": {
             "nodes": limits.NODES,

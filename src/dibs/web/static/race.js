@@ -186,8 +186,8 @@ export class Race {
       );
     }
     const pick = (...wanted) => wanted.find((id) => this.searches.some((one) => one.id === id));
-    const plain = pick("fc", "plain", "mrv") ?? this.searches[0]?.id;
-    const guided = pick("dibs", "paper", "jeroslow-wang") ?? this.searches[this.searches.length - 1]?.id;
+    const plain = pick("fc", "mrv-jw", "plain") ?? this.searches[0]?.id;
+    const guided = pick("dibs", "paper") ?? this.searches[this.searches.length - 1]?.id;
     this.ui.left.value = plain;
     this.ui.right.value = guided;
     this.ui.limit.value = about.limits.nodes;
