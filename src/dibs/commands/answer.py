@@ -63,18 +63,7 @@ def row(line: int, instance: Instance, outcome: Outcome, wanted: int) -> str:
 
 def as_json(line: int, outcome: Outcome, wanted: int) -> str:
     """One object on one line. A grid's solution is its one-line text, that of a CNF a list of signed numbers."""
-    fields = {
-        "id": line,
-        "status": outcome.status.value,
-        "solution": outcome.solution,
-        "nodes": outcome.nodes,
-        "backtracks": outcome.backtracks,
-        "asks": outcome.asks,
-        "calls": outcome.calls,
-        "depth": outcome.depth,
-        "seconds": round(outcome.seconds, 9),
-        "guide_seconds": round(outcome.guide_seconds, 9),
-    }
+    fields = {"id": line, **outcome.as_dict()}
     if wanted > 1:
         fields["solutions"] = outcome.solutions
     return json.dumps(fields, separators=(",", ":")) + "\n"

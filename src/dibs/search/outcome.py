@@ -35,3 +35,17 @@ class Outcome:
     calls: int = 0  # forward passes of a model for this search: asks x passes for an ask; 0 without a model
     guide_seconds: float = 0.0  # wall-clock of the guide: the time of a batch is shared equally among its asks
     tries: int = 0  # values tried: those that failed, and those on the way to a solution
+
+    def as_dict(self) -> dict[str, Any]:
+        """What `dibs solve --json` says of it."""
+        return {
+            "status": self.status.value,
+            "solution": self.solution,
+            "nodes": self.nodes,
+            "backtracks": self.backtracks,
+            "asks": self.asks,
+            "calls": self.calls,
+            "depth": self.depth,
+            "seconds": round(self.seconds, 9),
+            "guide_seconds": round(self.guide_seconds, 9),
+        }

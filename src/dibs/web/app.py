@@ -218,23 +218,7 @@ def _searched(desk: Desk, instance: Any, row: Row, turn: Turn, channel: Channel)
     followed = Followed(instance, row, desk.guide(row, instance), turn, desk.asking(row.guidance, turn), put)
     outcome = followed.run()
     path = followed.path()
-    put("end", _end(instance, outcome, path))
-
-
-def _end(instance: Instance, outcome: Outcome, path: list[int]) -> dict[str, Any]:
-    return {
-        "status": outcome.status.value,
-        "solution": outcome.solution,
-        "nodes": outcome.nodes,
-        "backtracks": outcome.backtracks,
-        "asks": outcome.asks,
-        "calls": outcome.calls,
-        "depth": outcome.depth,
-        "seconds": round(outcome.seconds, 9),
-        "guide_seconds": round(outcome.guide_seconds, 9),
-        "path": path,
-        "words": _words(outcome, len(path)),
-    }
+    put("end", {**outcome.as_dict(), "path": path, "words": _words(outcome, len(path))})
 
 
 def _words(outcome: Outcome, path: int) -> str:
