@@ -223,14 +223,18 @@ def first_nodes(response: httpx.Response) -> Any:
 def test_a_search_ends_with_its_page(served: Site, client: httpx.Client) -> None:
     until(lambda: served.desk.turns.running == 0)
     with client.stream("POST", "/api/search", json=LONG) as response:
-        first_nodes(response)
+        rest = first_nodes(response)  # held: without it the search would be given up
         assert served.desk.turns.running == 1
+        rest.close()
     until(lambda: served.desk.turns.running == 0)
     assert told(client, family="sudoku", text=HARD, search="fc").end["nodes"] == 985
 
 
-def test_fifty_pages_do_not_block_one_another(served: Site, client: httpx.Client) -> None:
+def test_fifty_pages_do_not_block_one_another(
+    served: Site, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """All of fifty long searches get on, and one more page is answered meanwhile."""
+    monkeypatch.setattr(limits, "PATIENCE", 600.0)
     with ExitStack() as stack, httpx.Client(base_url=served.url, timeout=120, limits=httpx.Limits()) as many:
         streams = [stack.enter_context(many.stream("POST", "/api/search", json=LONG)) for _ in range(50)]
         events = [first_nodes(stream) for stream in streams]
@@ -249,12 +253,13 @@ def test_more_searches_than_seats_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         httpx.Client(base_url=site.url, timeout=120) as client,
         client.stream("POST", "/api/search", json=LONG) as first,
     ):
-        first_nodes(first)
+        rest = first_nodes(first)  # held: without it the first search would be given up
         with client.stream("POST", "/api/search", json={**LONG, "nodes": 10}) as second:
             events = pages.events(second.iter_lines())
             name, fields = next(events)
             assert name == "wait"
             assert "waits for its turn" in fields["words"]
+            rest.close()
             first.close()
             assert [name for name, _ in events][-1] == "end"
 

@@ -17,7 +17,6 @@ from starlette.types import ASGIApp
 
 from dibs.bench.experiment import Row
 from dibs.problem import InputError
-from dibs.problem.structure import Instance
 from dibs.search.outcome import Outcome, Status
 from dibs.search.policy import waiting
 from dibs.web import asked, board, catalogue, limits
