@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -75,3 +79,17 @@ def test_weights_of_something_else_are_refused() -> None:
         Native({name: value for name, value in tensors.items() if name != "own.weight"}, 16, 2)
     with pytest.raises(ValueError, match="other"):
         Native(tensors | {"other": tensors["own.weight"]}, 16, 2)
+
+
+def test_its_scratch_lives_as_long_as_it_is_used() -> None:
+    """Where freed memory is unmapped at once (glibc, blocks above the threshold), using it would end the process."""
+    code = """
+import dibs
+from dibs import generate
+[square] = generate.latin(1, order=16, holes=0.5)
+outcome = dibs.solve(square, guide=dibs.load_guide("relational"), level="eliminate", nodes=20)
+assert outcome.asks
+"""
+    threshold = {"MALLOC_MMAP_THRESHOLD_": "4096"}
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | threshold, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -375,7 +375,7 @@ def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ig
     z, x = np.zeros(most * wide, np.float32), np.zeros(most * wide, np.float32)
     sums, inside = np.zeros(room * wide, np.float32), np.zeros(room * wide, np.float32)
     message, nothing = np.zeros(room * wide, np.float32), np.zeros(wide, np.float32)
-    # Addresses from here on; the arrays live until the end of this function.
+    # Addresses from here on. Numba frees an array after the last line that names it: see the end.
     at_h, at_given, at_z, at_x = h.ctypes.data, given.ctypes.data, z.ctypes.data, x.ctypes.data
     at_sums, at_inside, at_message = sums.ctypes.data, inside.ctypes.data, message.ctypes.data
     at_nothing, at_norm, at_last = nothing.ctypes.data, weights.norm.ctypes.data, weights.last.ctypes.data
@@ -410,7 +410,8 @@ def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ig
             for j in range(wide):
                 score += z[i * wide + j] * weights.score[j]
             found[s, literal[i]] = score
-    return found
+    held = len(h) + len(given) + len(z) + len(x) + len(sums) + len(inside) + len(message) + len(nothing)
+    return found if held else found[:0]
 
 
 class Native:

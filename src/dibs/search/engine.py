@@ -61,6 +61,9 @@ def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
 _variants: WeakKeyDictionary[Structure, dict[tuple[str, bool], Callable[..., None]]] = WeakKeyDictionary()
 
 
+_forms: set[tuple[int, int]] = set()  # of the kernel that have been called: one for swept or watched, plain or rich
+
+
 def _variant(arguments: tuple[Any, ...]) -> Callable[..., None]:
     """The compiled form of `advance` for arguments of these types.
 
@@ -192,17 +195,13 @@ class Engine:
         counts = self._searches.counts
         before = counts[rows, state.WORK]
         arguments = self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys, self._bits
-        if self._kernel is None:
-            variants = len(getattr(advance, "overloads", ()))
-            begin = perf_counter()
-            advance(*arguments)
-            took = perf_counter() - begin
-            if len(getattr(advance, "overloads", ())) != variants:
-                took = 0.0  # this call compiled the kernel, or loaded it: that is nobody's time
-        else:
-            begin = perf_counter()
-            self._kernel(*arguments)
-            took = perf_counter() - begin
+        kernel = self._kernel or advance
+        if self._kernel is None and (form := (len(self._tables.watching), len(self._rules.rich))) not in _forms:
+            advance(*arguments[:2], rows[:0], *arguments[3:])  # compiles the kernel, or loads it: nobody's time
+            _forms.add(form)
+        begin = perf_counter()
+        kernel(*arguments)
+        took = perf_counter() - begin
         if self._kernel is None and self._calls:  # this structure is searched for longer
             self._kernel = _variants.setdefault(self.structure, {})[self._variant] = _variant(arguments)
         self._calls += 1
