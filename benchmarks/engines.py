@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--sat-guide", default="sat")
-    parser.add_argument("--grid-guide", default="relational")
+    parser.add_argument("--grid-guide", default="relational-latin")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--table", type=Path, help="print the table of an earlier run")
     given = parser.parse_args()

@@ -174,9 +174,11 @@ class Rules:
         slow, state = self.slow, node.state
         # In a formula a variable that is decided by itself may have one value left: then MRV it is.
         single = bool(slow.clauses) and min(slow.size(state, domain) for domain in slow.undecided(state)) < 2
+        confident = self.how.select == "confident"
+        if confident and slow.clauses:
+            probable = 1.0  # there are many solutions: none is elsewhere
         if self.how.select == "mrv" or probable < HOPEFUL - NEAR or single:
             return self.first(ranking, slow.values(state, mrv))[0], node.domain == mrv
-        confident = self.how.select == "confident"
         found: dict[int, tuple[float, float]] = {}
         for domain in slow.undecided(state):
             if confident or slow.size(state, domain) == slow.size(state, mrv):

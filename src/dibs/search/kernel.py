@@ -75,7 +75,7 @@ _HUGE = 1e30  # no score counts for more
 
 CAUTION = 6.0  # `confident`: how much more the probability of a choice counts than its reach
 STAKE = 100.0  # `confident`, formulas: open variables with which the complement counts as much as the choice
-DOUBT = 0.4  # `confident`, formulas: how much it counts to be unsure, as long as mistakes cost little: that tells most
+DOUBT = 0.5  # `confident`, formulas: how much it counts to be unsure, as long as mistakes cost little: that tells most
 LEAST_WEIGHT = 0.02  # `confident`, formulas: of a literal that is in no open clause
 DECIDES = 6  # options in the balance of `reach` that a domain decided at once counts for
 HOPEFUL = 0.5  # where the solution is below with less than this probability, MRV selects and kept rankings must do
@@ -650,12 +650,14 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
     value or none (level `eliminate`). In a formula a choice reaches far if the clauses that it makes shorter are many
     and short. The more is open the more a mistake costs: so much the more it counts to be sure, and to have a
     complement that reaches far, too, by which a mistake is soon refuted. With little open it is the other way round:
-    what the guide is unsure of settles most. `bits` [rows] is scratch.
+    what the guide is unsure of settles most. Formulas have many solutions: there is none that is elsewhere. `bits`
+    [rows] is scratch.
     """
     size, _ = fewest(t, s, fallback >> 6)
-    if rules.select == 0 or rules.select == 3 or size < 2 or here(s, s.counts[TOP] - 1) < HOPEFUL:
-        return fallback, first_choice(t, s, slot, fallback)[0]
     clauses = rules.select == 2 and len(t.watching) > 0 and len(t.clause) > 0
+    elsewhere = not clauses and here(s, s.counts[TOP] - 1) < HOPEFUL
+    if rules.select == 0 or rules.select == 3 or size < 2 or elsewhere:
+        return fallback, first_choice(t, s, slot, fallback)[0]
     stakes = 0.0
     for row in range(t.rows):
         if rules.select == 2:
