@@ -194,10 +194,11 @@ class Engine:
     def _advance(self, rows: NDArray[np.int64]) -> None:
         counts = self._searches.counts
         before = counts[rows, state.WORK]
-        arguments = self._tables, self._searches, rows, self._rules, SLICE, self._queue, self._keys, self._bits
+        rest = self._rules, SLICE, self._queue, self._keys, self._bits
+        arguments = self._tables, self._searches, rows, *rest
         kernel = self._kernel or advance
         if self._kernel is None and (form := (len(self._tables.watching), len(self._rules.rich))) not in _forms:
-            advance(*arguments[:2], rows[:0], *arguments[3:])  # compiles the kernel, or loads it: nobody's time
+            advance(self._tables, self._searches, rows[:0], *rest)  # compiles the kernel, or loads it: nobody's time
             _forms.add(form)
         begin = perf_counter()
         kernel(*arguments)
