@@ -85,7 +85,7 @@ def test_two_runs_do_not_share_a_folder(run: Run, config: Path, tmp_path: Path) 
         ("[train]\nmix = {hard = -1}", "[train] mix = {'hard': -1}: shares, 0 or more, not all of them 0"),
         ("[train]\nlevels = {strong = 1}", "[train] levels: unknown key 'strong'; did you mean "),
         ("[train]\ndevices = 0", '[train] devices = 0: a whole number, 1 or more, or "auto"'),
-        ("[data]\nbox = 3", "[data] box = 3: two whole numbers, e.g. [3, 3]"),
+        ("[data]\nbox = 3", "[data] box = 3: two whole numbers above 0, e.g. [3, 3]"),
         ("[model]\nkind = 'rational'", "[model] kind = 'rational': choose one of relational, transformer"),
         ("model = 3", "[model] is not a table"),
         ("steps = ", "is not TOML: "),
