@@ -66,6 +66,7 @@ class Slow:
                 if structure.need[g] == Need.REQUIRED and not structure.exclusive[g]:
                     self.clauses.append([self.number[m] for m in structure.members(g).tolist()])
         self.rivals = [0] * self.base[-1]  # and in its own
+        self._watched: dict[int, list[int]] = {}  # the groups that have one of these literals
         for domain, mask in enumerate(self.domains):
             for m in range(self.base[domain], self.base[domain + 1]):
                 self.mates[m] &= ~mask
@@ -144,7 +145,9 @@ class Slow:
 
     def weight(self, state: State, literals: int) -> float:
         """In a formula: the sum of 4^-k over the open groups that have one of the literals (a bitset)."""
-        watched = [mask for mask in self.forced + self.checked if mask & literals and not mask & state.true]
+        if literals not in self._watched:
+            self._watched[literals] = [mask for mask in self.forced + self.checked if mask & literals]
+        watched = (mask for mask in self._watched[literals] if not mask & state.true)
         return sum(4.0 ** -int.bit_count(mask & state.open) for mask in watched)
 
 
