@@ -120,6 +120,10 @@ def test_pasted_text(page: Page) -> None:
         rows,
     )
     expect(page.locator("#text")).to_have_value(shell.PUZZLE)
+    for _ in range(200):  # the server reads it first
+        if cells(page) == shell.PUZZLE:
+            break
+        page.wait_for_timeout(50)
     assert cells(page) == shell.PUZZLE
     page.locator("#text").fill(shell.PUZZLE[:40] + "x" + shell.PUZZLE[41:])
     page.keyboard.press("Enter")
