@@ -45,7 +45,7 @@ _spare = threading.local()
 def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
     """Arrays for `rows` searches with all counters 0, perhaps the first rows of the last engine's.
 
-    `sizes`: slots, answers and events, as for `state.searches`.
+    `sizes`: the others that `state.shapes` takes.
     """
     spare: state.Searches | None = getattr(_spare, "room", None)
     _spare.room = None
@@ -58,7 +58,7 @@ def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
 
 # The compiled forms of `advance` that have been used, by structure, level and whether rules are rich: for the same ones
 # the types of all its arguments are the same.
-_variants: WeakKeyDictionary[Structure, dict[tuple[str, bool], Callable[..., None]]] = WeakKeyDictionary()
+_variants: WeakKeyDictionary[Structure, dict[tuple[str, bool, bool], Callable[..., None]]] = WeakKeyDictionary()
 
 
 _forms: set[tuple[int, int]] = set()  # of the kernel that have been called: one for swept or watched, plain or rich
@@ -123,12 +123,13 @@ class Engine:
         self.calls = np.zeros(len(instances), np.int64)
         self.batches = self.asked = 0
         self.structure = instances[0].structure
-        self._tables = t = tables(self.structure, options.level)
+        weighted = options.select == "weighted"
+        self._tables = t = tables(self.structure, options.level, watching=weighted)
         strategy = options.strategy if options.count == 1 else "dfs"  # another run would find the same solutions
         rich = guided or traced or strategy != "dfs"
         several = guided and (options.keep is not None or strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
-        self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0)
+        self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0, weighted)
         self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room)
         row, literal = type(instances[0]).givens(instances)
         s.counts[:, state.GIVEN] = np.bincount(row, minlength=len(instances))
@@ -162,7 +163,7 @@ class Engine:
         self._bits = np.zeros(t.rows, np.uint64)
         self._spot = plane_bit(t.address, t.values) if guided else None
         self._live = np.arange(len(instances))
-        self._variant = options.level, rich
+        self._variant = options.level, weighted, rich
         self._kernel = _variants.get(self.structure, {}).get(self._variant)  # `advance` without the dispatcher
         self._calls = 0
         self._handing = 0.0  # seconds that it took to put the last asks together
@@ -254,8 +255,8 @@ class Engine:
     def _asks(self, rows: NDArray[np.int64]) -> Asks:
         open_, true = self.literals(rows)
         top = self._searches.counts[rows, state.TOP] - 1
-        selecting = self.options.guide_selects
-        domain = self._searches.frame_domain[rows, top]
+        selecting = self.options.all_ranked
+        domain = self._searches.frame_branch[rows, top]  # not a group's: there all literals are candidates
         return Asks(
             structure=self.structure,
             instances=[self.instances[r] for r in rows],
@@ -362,7 +363,7 @@ class Engine:
         return [
             OpenNode(domain, s.order[row, start:end].tolist(), at - start, ask)
             for domain, start, end, at, ask in zip(
-                s.frame_domain[row, :top].tolist(), starts, ends, next_, asks.tolist(), strict=True
+                s.frame_branch[row, :top].tolist(), starts, ends, next_, asks.tolist(), strict=True
             )
         ]
 

@@ -47,6 +47,7 @@ from dibs.search.state import (
     SLOT,
     SOLUTIONS,
     SOLVED,
+    STANDING,
     START,
     TOP,
     TRAIL,
@@ -90,8 +91,9 @@ def row_of(s: Searches, r: Int) -> Searches:
     """One search as views of one dimension less."""
     return Searches(
         borrow(s.plane[r]), borrow(s.group[r]), borrow(s.value[r]), borrow(s.trail[r]), borrow(s.lost[r]),
-        borrow(s.frame_domain[r]), borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]),
-        borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.frame_slot[r]), borrow(s.frame_ask[r]),
+        borrow(s.frame_branch[r]), borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]),
+        borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.weight[r]), borrow(s.standing[r]),
+        borrow(s.frame_slot[r]), borrow(s.frame_ask[r]),
         borrow(s.frame_trust[r]), borrow(s.frame_mass[r]), borrow(s.frame_rest[r]), borrow(s.slot_ask[r]),
         borrow(s.chance[r]), borrow(s.lesson[r]), borrow(s.real[r]), borrow(s.score[r]), borrow(s.log[r]),
         borrow(s.answer[r]), borrow(s.counts[r]),
@@ -106,7 +108,7 @@ def borrowed(t: Tables) -> Tables:
         borrow(t.mate_word), borrow(t.mate_mask), borrow(t.watch_start), borrow(t.watch), borrow(t.group),
         borrow(t.act), borrow(t.unit_start), borrow(t.unit_low), borrow(t.unit_high),
         borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
-        borrow(t.clause), borrow(t.clause_start), borrow(t.clause_member),
+        borrow(t.member_start), borrow(t.member), borrow(t.exact), borrow(t.clause),
         borrow(t.unit), borrow(t.address), borrow(t.outer),
     )  # fmt: skip
 
@@ -192,6 +194,8 @@ def digest(t: Tables, s: Searches, mark: Int, length: Int, queue: NDArray[np.uin
                 if state < _TWO:
                     if state < ONE:
                         consistent = False
+                        if len(s.weight) > 0:
+                            s.weight[g] += np.float32(1)
                     elif t.act[g] == FORCE:
                         queue[_at(tail)] = np.uint32(state - ONE)
                         tail += 1
@@ -420,6 +424,29 @@ def reaches(t: Tables, s: Searches, domain: Int, bits: NDArray[np.uint64]) -> In
 
 
 @_part
+def is_open(t: Tables, s: Searches, address: Int) -> bool:
+    """Whether a literal is open, or true."""
+    word = first_word(address >> 12, t.values) + 2 * (address & 63)
+    return bool((s.plane[_at(word)] >> (np.uint64(address >> 6) & _LOW)) & _BIT)
+
+
+@_part
+def members(t: Tables, branch: Int) -> tuple[Int, Int]:
+    """(where the members of what a node branches on begin in `Tables.member`, how many): see `member`."""
+    domains = np.int64(len(t.base) - 1)
+    if branch < domains:
+        return np.int64(-1), np.int64(t.values)
+    first = np.int64(t.member_start[_at(branch - domains)])
+    return first, np.int64(t.member_start[_at(branch - domains + 1)]) - first
+
+
+@_part
+def member(t: Tables, branch: Int, first: Int, i: Int) -> Int:
+    """The address of member `i` of a domain, which may not be there and is not open then, or of a group."""
+    return (branch << 6) + i if first < 0 else np.int64(t.member[_at(first + i)])
+
+
+@_part
 def first_undecided(t: Tables, s: Searches) -> Int:
     """The undecided domain of the lowest number; -1 when all are decided."""
     for row in range(t.rows):
@@ -460,13 +487,13 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
     s.counts[ARITY] = least
     found, found_rank = np.int64(-1), -1.0
     for c in range(best, len(t.clause)):
-        if s.group[t.clause[_at(c)]] >> SHIFT != least:
+        g = np.int64(t.clause[_at(c)])
+        if s.group[_at(g)] >> SHIFT != least:
             continue
-        for k in range(t.clause_start[_at(c)], t.clause_start[_at(c + 1)]):
-            address = np.int64(t.clause_member[_at(k)])
+        for k in range(t.member_start[_at(g)], t.member_start[_at(g + 1)]):
+            address = np.int64(t.member[_at(k)])
             domain = address >> 6
-            word = first_word(domain >> 6, t.values) + 2 * (address & 63)
-            if not (s.plane[_at(word)] >> (np.uint64(domain) & _LOW)) & _BIT:
+            if not is_open(t, s, address):
                 continue
             if tie == 0:
                 return domain
@@ -486,15 +513,55 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
 
 
 @_part
+def stand(s: Searches) -> None:
+    """Note the groups that the root leaves open: no node below has others."""
+    count = np.int64(0)
+    for g in range(len(s.group)):
+        if s.group[_at(g)] < CHOSEN:
+            s.standing[_at(count)] = np.uint32(g)
+            count += 1
+    s.counts[STANDING] = count
+
+
+@_part
+def weightiest(t: Tables, s: Searches) -> Int:
+    """What to branch on: of all open groups the one with the fewest open members for its weight; -1: there is none.
+
+    It is returned as D + group; as the domain of its first open member where more than one member may be true.
+    """
+    best, best_size, best_weight = np.int64(-1), np.float32(1), np.float32(0)
+    for k in range(s.counts[STANDING]):
+        g = s.standing[_at(k)]
+        state = s.group[g]
+        size, weight = np.float32(state >> SHIFT), s.weight[g]
+        if state < CHOSEN and size * best_weight < best_size * weight:
+            best, best_size, best_weight = np.int64(g), size, weight
+    s.counts[ARITY] = np.int64(best_size) if best >= 0 else 0
+    if best < 0:
+        return first_undecided(t, s)
+    domains = np.int64(len(t.base) - 1)
+    if t.exact[_at(best)]:
+        return domains + best
+    first, count = members(t, domains + best)
+    for i in range(count):
+        address = member(t, domains + best, first, i)
+        if is_open(t, s, address):
+            return address >> 6
+    return -1
+
+
+@_part
 def select(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Int:
-    """The undecided domain with the fewest open literals (MRV), ties by `rules.tie`; -1 when all are decided.
+    """What to branch on: the undecided domain with the fewest open literals (MRV), ties by `rules.tie`; -1: none is left.
 
     Where every variable has two values and there are clauses, a variable of the smallest open clause. Selection
-    `first` takes the lowest number. `bits` [rows] is scratch.
+    `first` takes the lowest number, `weighted` any group (`weightiest`). `bits` [rows] is scratch.
     """
     planes, rows, tie = t.planes, t.rows, rules.tie
     if rules.select == 3:
         return first_undecided(t, s)
+    if len(t.watching) > 0 and rules.select == 4:
+        return weightiest(t, s)
     if len(t.watching) > 0 and len(t.clause) > 0:
         domain = in_clause(t, s, tie)
         return domain if domain >= 0 else first_undecided(t, s)
@@ -533,31 +600,30 @@ def select(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> In
 
 
 @_part
-def arrange(t: Tables, s: Searches, domain: Int, order: Int, slot: Int, first: Int, keys: NDArray[np.float64]) -> Int:
-    """Write the open literals of `domain` to `order[first:]`, best first; returns where they end.
+def arrange(t: Tables, s: Searches, branch: Int, order: Int, slot: Int, first: Int, keys: NDArray[np.float64]) -> Int:
+    """Write the open literals of `branch` to `order[first:]`, best first; returns where they end.
 
     Equal keys stay in ascending order. BY_SCORE goes by the ranking in `slot`.
     """
-    values = t.values
-    word = first_word(domain >> 6, values)
-    bit = _BIT << (np.uint64(domain) & _LOW)
-    base = np.int64(t.base[_at(domain)])
+    begin, count = members(t, branch)
     end = first
-    for value in range(values):
-        if not s.plane[_at(word + 2 * value)] & bit:
+    for i in range(count):
+        address = member(t, branch, begin, i)
+        if not is_open(t, s, address):
             continue
+        literal = np.int64(t.base[_at(address >> 6)]) + (address & 63)
         key = 0.0
         if order == 1 or order == 2:  # lcv, mcv: how many options the choice takes from undecided peers
-            for k in range(t.mate_start[_at(base + value)], t.mate_start[_at(base + value + 1)]):
+            for k in range(t.mate_start[_at(literal)], t.mate_start[_at(literal + 1)]):
                 key -= ones(s.plane[t.mate_word[_at(k)]] & t.mate_mask[_at(k)])
             if order == 2:
                 key = -key
         elif order == 3:
-            key = float(scramble(s.counts[SEED], s.counts[NODES], base + value + (1 << 32)))
+            key = float(scramble(s.counts[SEED], s.counts[NODES], literal + (1 << 32)))
         elif order == BY_SCORE:
-            key = score_of(s, slot, base + value)
+            key = score_of(s, slot, literal)
         elif order == 5:
-            key = weight(t, s, base + value, 2.0) if len(t.watching) > 0 else 0.0
+            key = weight(t, s, literal, 2.0) if len(t.watching) > 0 else 0.0
         spot = end
         if order:
             while spot > first and keys[spot - 1] < key:
@@ -565,7 +631,7 @@ def arrange(t: Tables, s: Searches, domain: Int, order: Int, slot: Int, first: I
                 s.order[spot] = s.order[spot - 1]
                 spot -= 1
             keys[spot] = key
-        s.order[_at(spot)] = np.uint32((domain << 6) + value)
+        s.order[_at(spot)] = np.uint32(address)
         end += 1
     return end
 
@@ -577,6 +643,8 @@ def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
         s.plane[_at(i)] = t.plane[_at(i)]
     for i in range(len(t.group)):
         s.group[_at(i)] = t.group[_at(i)]
+    for i in range(len(s.weight)):
+        s.weight[_at(i)] = 1
     if t.hopeless:
         s.counts[PHASE] = UNSAT
         return -1
@@ -615,19 +683,17 @@ def score_of(s: Searches, slot: Int, literal: Int) -> float:
 
 
 @_part
-def first_choice(t: Tables, s: Searches, slot: Int, domain: Int) -> tuple[float, Int]:
-    """(share, value) of the value of a domain that a ranking puts first: softmax of its scores over what is open."""
-    values = t.values
-    word = first_word(domain >> 6, values)
-    place = np.uint64(domain) & _LOW
-    base = np.int64(t.base[_at(domain)])
-    best, top, total = 0, -np.inf, 0.0
-    for value in range(values):
-        if (s.plane[_at(word + 2 * value)] >> place) & _BIT:
-            score = score_of(s, slot, base + value)
+def first_choice(t: Tables, s: Searches, slot: Int, branch: Int) -> tuple[float, Int]:
+    """(share, value) of the member of a branch that a ranking puts first: softmax of its scores over what is open."""
+    first, count = members(t, branch)
+    best, top, total = np.int64(0), -np.inf, 0.0
+    for i in range(count):
+        address = member(t, branch, first, i)
+        if is_open(t, s, address):
+            score = score_of(s, slot, np.int64(t.base[_at(address >> 6)]) + (address & 63))
             if score > top:
                 total = total * np.exp(top - score) + 1.0
-                best, top = value, score
+                best, top = address & 63, score
             else:
                 total += np.exp(score - top)
     return 1.0 / max(total, 1.0), best
@@ -653,6 +719,8 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
     what the guide is unsure of settles most. Formulas have many solutions: there is none that is elsewhere. `bits`
     [rows] is scratch.
     """
+    if rules.select == 4:
+        return fallback, first_choice(t, s, slot, fallback)[0]
     size, _ = fewest(t, s, fallback >> 6)
     clauses = rules.select == 2 and len(t.watching) > 0 and len(t.clause) > 0
     elsewhere = not clauses and here(s, s.counts[TOP] - 1) < HOPEFUL
@@ -700,7 +768,7 @@ def open_literals(t: Tables, s: Searches) -> Int:
 
 
 @_part
-def worth(t: Tables, s: Searches, rules: Rules, domain: Int, size: Int, top: Int) -> bool:
+def worth(t: Tables, s: Searches, rules: Rules, branch: Int, size: Int, top: Int) -> bool:
     """Whether a ranking of this node is expected to save more nodes than it costs.
 
     P(the solution is below) x (expected hit rate with the guide - without) x expected nodes of a failing sibling; the
@@ -711,24 +779,24 @@ def worth(t: Tables, s: Searches, rules: Rules, domain: Int, size: Int, top: Int
     logit = rules.gain[0] + rules.gain[1] * width + rules.gain[2] * top + rules.gain[3] * arity
     now = 1.0 / size
     if s.frame_slot[top] != NO_SLOT:
-        now = max(now, first_choice(t, s, s.frame_slot[top], domain)[0])
+        now = max(now, first_choice(t, s, s.frame_slot[top], branch)[0])
     return bool(here(s, top) * max(1.0 / (1.0 + np.exp(-logit)) - now, 0.0) * nodes > rules.price)
 
 
 @_part
-def asking(t: Tables, s: Searches, rules: Rules, domain: Int, top: Int) -> bool:
-    """Whether the guide is asked about a node that MRV would branch on at `domain`."""
+def asking(t: Tables, s: Searches, rules: Rules, branch: Int, top: Int) -> bool:
+    """Whether the guide is asked about a node that would branch on `branch` without it."""
     if rules.trigger == 0:
         return False
-    values = t.values
-    first = first_word(domain >> 6, values)
     size = np.int64(0)
-    for v in range(values):
-        size += np.int64((s.plane[_at(first + 2 * v)] >> (np.uint64(domain) & _LOW)) & _BIT)
-    if len(t.watching) > 0 and len(t.clause) > 0 and rules.select != 3:
-        size = s.counts[ARITY]  # of the clause
+    if len(t.watching) > 0 and (rules.select == 4 or (len(t.clause) > 0 and rules.select != 3)):
+        size = s.counts[ARITY]  # of the group
+    else:
+        first = first_word(branch >> 6, t.values)
+        for v in range(t.values):
+            size += np.int64((s.plane[_at(first + 2 * v)] >> (np.uint64(branch) & _LOW)) & _BIT)
     if rules.trigger == 4:
-        return bool(size >= 2) and worth(t, s, rules, domain, size, top)
+        return bool(size >= 2) and worth(t, s, rules, branch, size, top)
     return bool(size >= 2 and (rules.trigger == 1 or (size == 2) == (rules.trigger == 2)))
 
 
@@ -789,7 +857,7 @@ def free_slot(s: Searches, top: Int) -> Int:
 def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uint64]) -> None:
     """Find a ranking for the node just opened: one that is kept, or the guide's answer (phase WAIT), or none."""
     counts = s.counts
-    domain = np.int64(s.frame_domain[top])
+    branch = np.int64(s.frame_branch[top])
     weigh(s, top)
     s.frame_slot[top] = NO_SLOT
     s.frame_trust[top] = False
@@ -798,31 +866,31 @@ def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uin
             return  # no order of values can help here
         counts[HOPELESS] = 0
     if rules.static:
-        if asking(t, s, rules, domain, top):
+        if asking(t, s, rules, branch, top):
             if counts[RANKED]:
                 s.frame_slot[top] = 0
-                s.frame_domain[top] = pick(t, s, rules, 0, domain, bits)[0]
+                s.frame_branch[top] = pick(t, s, rules, 0, branch, bits)[0]
             elif counts[ASKS] < rules.asks:
                 counts[RANKED] = 1
                 ask(s, 0, top)
         return
     slot, trusted = kept(s, rules, top)
     if slot != NO_SLOT:
-        best, share = pick(t, s, rules, slot, domain, bits)
+        best, share = pick(t, s, rules, slot, branch, bits)
         s.frame_slot[top] = slot
         s.frame_ask[top] = s.slot_ask[slot]
         if trusted and (top == 0 or share >= rules.keep):
-            s.frame_domain[top] = best
+            s.frame_branch[top] = best
             s.frame_trust[top] = True
             return
     # Where there is a ranking and the solution is probably elsewhere, another one would be wasted.
     hopeful = slot == NO_SLOT or here(s, top) >= HOPEFUL
-    if hopeful and counts[ASKS] < rules.asks and asking(t, s, rules, domain, top):
+    if hopeful and counts[ASKS] < rules.asks and asking(t, s, rules, branch, top):
         if top == 0 and len(s.slot_ask) > 1:
             counts[RANKED] = 1
         ask(s, free_slot(s, top), top)
     elif slot != NO_SLOT:
-        s.frame_domain[top] = best
+        s.frame_branch[top] = best
 
 
 @_part
@@ -881,7 +949,7 @@ def again(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
     """
     counts = s.counts
     counts[PHASE] = ENTER
-    if rules.strategy == 1:
+    if rules.strategy == 1 and rules.select != 4:  # there it is the weights that have learned
         learn(t, s)
     mark = np.int64(s.frame_mark[0])
     if counts[TOP]:
@@ -911,10 +979,12 @@ def again(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
 
 @_part
 def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> None:
-    """On a consistent state: note a solution, or open a node at the selected domain."""
+    """On a consistent state: note a solution, or open a node at what is selected."""
     counts = s.counts
-    domain = select(t, s, rules, bits)
-    if domain < 0:
+    if counts[TOP] == 0 and len(s.weight) > 0:
+        stand(s)
+    branch = select(t, s, rules, bits)
+    if branch < 0:
         if counts[SOLUTIONS] < len(s.answer):
             for i in range(len(s.value)):
                 s.answer[counts[SOLUTIONS], i] = s.value[_at(i)]
@@ -930,7 +1000,7 @@ def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Non
         return
     counts[NODES] += 1
     top = counts[TOP]
-    s.frame_domain[top] = domain
+    s.frame_branch[top] = branch
     s.frame_mark[top] = counts[TRAIL]
     counts[TOP] = top + 1
     counts[DEPTH] = max(counts[DEPTH], top + 1)
@@ -951,10 +1021,10 @@ def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64], bit
             order = BY_SCORE
             if s.counts[SLOT] == slot:  # it was made for this node
                 if not s.counts[HOPELESS]:
-                    s.frame_domain[top] = pick(t, s, rules, slot, np.int64(s.frame_domain[top]), bits)[0]
+                    s.frame_branch[top] = pick(t, s, rules, slot, np.int64(s.frame_branch[top]), bits)[0]
                 s.counts[SLOT] = NO_SLOT
-    domain = np.int64(s.frame_domain[top])
-    end = arrange(t, s, domain, order, slot, first, keys)
+    branch = np.int64(s.frame_branch[top])
+    end = arrange(t, s, branch, order, slot, first, keys)
     if len(rules.rich) > 0:
         total = 0.0
         for i in range(first, end):
@@ -966,7 +1036,7 @@ def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64], bit
     s.frame_next[top] = first
     s.frame_end[top] = end
     s.counts[PHASE] = TRY
-    note(s, rules, ENTERED, domain)
+    note(s, rules, ENTERED, branch)
 
 
 @_part

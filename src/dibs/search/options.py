@@ -11,7 +11,7 @@ from dibs.ranges import check, option
 Tie = Literal["index", "degree", "reach", "random"]
 Order = Literal["ascending", "true", "lcv", "mcv", "jw", "random", "oracle"]
 Trigger = Literal["always", "binary", "ternary", "worth"]
-Select = Literal["mrv", "mrv-confident", "confident", "first"]
+Select = Literal["mrv", "mrv-confident", "confident", "first", "weighted"]
 Strategy = Literal["dfs", "restarts", "discrepancy"]
 
 
@@ -30,7 +30,8 @@ class Options:
     select: Select = option(
         "mrv",
         "which variable is branched on: the fewest values (in a formula: one of the smallest clause); of these, "
-        "or of all, where the guide is sure; the first",
+        "or of all, where the guide is sure; the first; weighted: of cells and places alike, what has few open and "
+        "often failed",
         Select,
     )
     keep: float | None = option(
@@ -57,8 +58,15 @@ class Options:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.select == "weighted" and self.level == "eliminate":
+            raise ValueError("select = 'weighted' needs level = 'naked' or 'hidden': eliminate watches no groups")
 
     @property
     def guide_selects(self) -> bool:
         """Whether a ranking also chooses the variable to branch on."""
         return self.select in ("mrv-confident", "confident")
+
+    @property
+    def all_ranked(self) -> bool:
+        """Whether the guide is asked about all open literals, not just about those of one domain."""
+        return self.guide_selects or self.select == "weighted"

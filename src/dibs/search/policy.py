@@ -100,7 +100,7 @@ def chosen_fields(name: str | None, given: Mapping[str, Any], guided: bool = Fal
     base = Policy("", Options(), Guidance()) if name is None and told else POLICIES[name or "auto"]
     if base.guidance.guide is None and not guided and given.get("guide") is None:
         for key in OF_GUIDES:
-            if key in given and given[key] not in (getattr(Options(), key), "first"):
+            if key in given and given[key] not in (getattr(Options(), key), "first", "weighted"):
                 raise ValueError(f"{key} = {given[key]!r} is about a guide: name one with guide, or a policy")
     own = {key: value for key, value in given.items() if key not in Options.__dataclass_fields__}
     options = replace(base.options, **{key: value for key, value in given.items() if key not in own})
@@ -108,6 +108,6 @@ def chosen_fields(name: str | None, given: Mapping[str, Any], guided: bool = Fal
     if guidance.guide is not None and options.order == "oracle":
         raise ValueError("order = 'oracle' is a guide itself: give one or the other")
     for key in ("alpha", "steps"):
-        if options.guide_selects and key in given and given[key] != getattr(Guidance(), key):
+        if options.all_ranked and key in given and given[key] != getattr(Guidance(), key):
             raise ValueError(f"{key} = {given[key]!r} is about the cell that MRV takes: it needs select = 'mrv'")
     return options, guidance

@@ -92,6 +92,8 @@ def race(
 
 def alone(options: Options) -> Options:
     """The same search as if there were no guide, to the end of its own budget."""
+    if options.select == "weighted":  # whose weights make sense of beginning again, guide or not
+        return replace(options, keep=None, after=None)
     select = "mrv" if options.guide_selects else options.select
     return replace(options, select=select, keep=None, strategy="dfs", after=None)
 

@@ -69,23 +69,28 @@ class Tables(NamedTuple):
     peer_start: NDArray[np.uint32]  # [D+1] domains that can take a literal from each: (word, mask) pairs
     peer_word: NDArray[np.uint32]
     peer_mask: NDArray[np.uint64]
+    member_start: NDArray[np.uint32]  # [G+1] the members of watched groups
+    member: NDArray[np.uint32]  # addresses, in the structure's order
+    exact: NDArray[np.bool_]  # [G] whether exactly one member is true: then a search can branch on the group
     clause: NDArray[np.uint32]  # [C] the watched groups that are clauses: at least one, in a structure of two values
-    clause_start: NDArray[np.uint32]  # [C+1] their members
-    clause_member: NDArray[np.uint32]  # addresses, ascending in each
     unit: NDArray[np.uint32]  # addresses that a one-member group forces before any choice
     address: NDArray[np.uint32]  # [structure's literals] where each of its literals went
     outer: NDArray[np.int64]  # [L] the structure's literal, or -1 for a complement
 
 
-def tables(structure: Structure, level: Level) -> Tables:
-    """The kernel's view of `structure` at `level`, built once and kept with the structure."""
-    if level not in structure._tables:
-        structure._tables[level] = _build(structure, level)
-    found: Tables = structure._tables[level]
+def tables(structure: Structure, level: Level, watching: bool = False) -> Tables:
+    """The kernel's view of `structure` at `level`, built once and kept with the structure.
+
+    `watching`: groups are watched even where they could be swept.
+    """
+    key = level, watching
+    if key not in structure._tables:
+        structure._tables[key] = _build(structure, level, watching)
+    found: Tables = structure._tables[key]
     return found
 
 
-def _build(s: Structure, level: Level) -> Tables:
+def _build(s: Structure, level: Level, watching: bool) -> Tables:
     sizes = np.diff(s.start)
     owner = np.repeat(np.arange(s.groups), sizes)
     branch, outer, base = _domains(s, sizes)
@@ -103,10 +108,10 @@ def _build(s: Structure, level: Level) -> Tables:
     domains, values = len(base) - 1, int(np.diff(base).max(initial=0))
     clauses = (act != IGNORE) & ~s.exclusive & (values == 2)  # looked at one by one when a variable is chosen
     swept = np.zeros(s.groups, bool)
-    if forcing and not clauses.any():
+    if forcing and not clauses.any() and not watching:
         swept = _swept(act, address, owner, sizes, domains)
     watched = (act != IGNORE) & ~swept
-    if watched.any() and forcing:  # then literals are looked at one by one anyway, and domains are groups like others
+    if forcing and (watching or watched.any()):  # then literals are looked at one by one anyway, and domains are groups like others
         act[branch] = FORCE
         watched |= branch
     watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
@@ -122,7 +127,6 @@ def _build(s: Structure, level: Level) -> Tables:
     own = np.arange(domains)
     peer_start, peer_word, peer_mask = _pack(start, group_of, own, s.start, home, home, max(rows, 1))
     unit_start, unit_low, unit_high = _units(swept, address, owner, values)
-    clause, clause_start, clause_member = _clauses(clauses, watched, address, owner, sizes)
     return Tables(
         rows=rows,
         values=values,
@@ -150,9 +154,10 @@ def _build(s: Structure, level: Level) -> Tables:
         peer_start=peer_start,
         peer_word=peer_word,
         peer_mask=peer_mask,
-        clause=clause,
-        clause_start=clause_start,
-        clause_member=clause_member,
+        member_start=np.concatenate([[0], np.cumsum(sizes[watched])]).astype(np.uint32),
+        member=address[watched[owner]].astype(np.uint32),
+        exact=s.exclusive[watched],
+        clause=(np.cumsum(watched) - 1)[clauses].astype(np.uint32),
         unit=address[s.start[:-1][lone]].astype(np.uint32),
         address=address_of[inner].astype(np.uint32),
         outer=outer,
@@ -184,19 +189,6 @@ def _units(
     np.bitwise_or.at(words, (domain // 64, where), np.uint64(1) << (domain % 64).astype(np.uint64))
     start = np.searchsorted(key, np.arange(values + 1) * len(swept))
     return start.astype(np.uint32), words[0], words[1]
-
-
-def _clauses(
-    clauses: NDArray[np.bool_],
-    watched: NDArray[np.bool_],
-    address: NDArray[np.int64],
-    owner: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]:
-    """The numbers of the groups `clauses` [groups] among the watched ones, and their members as CSR."""
-    start = np.concatenate([[0], np.cumsum(sizes[clauses])])
-    numbers = (np.cumsum(watched) - 1)[clauses]
-    return numbers.astype(np.uint32), start.astype(np.uint32), address[clauses[owner]].astype(np.uint32)
 
 
 def plane_bit(address: NDArray[np.integer[Any]], values: int) -> NDArray[np.int64]:
