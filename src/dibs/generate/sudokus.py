@@ -68,9 +68,9 @@ def sudoku(
     they have one solution but may be a few clues from minimal.
     `symmetric`: the pattern of clues is symmetric under a half turn, clues go in pairs, and `minimal` means that no
     pair (nor the centre) can be left out; one clue of a pair might.
-    `kept`: so many cells of a full grid stay, the others are blanked, at random: a number of cells (a whole number), or a
-    fraction of them (0.0 < kept <= 1.0). Such a puzzle can be completed, in one way or in many. With the same seed, what
-    is kept of fewer cells is a part of what is kept of more, and kept = 1.0 gives the full grids. It goes without
+    `kept`: so many cells of a full grid stay, the others are blanked, at random: a number of cells (a whole number), or
+    a fraction of them (0.0 < kept <= 1.0). Such a puzzle can be completed, in one way or in many. With the same seed a
+    puzzle that keeps fewer cells is a part of one that keeps more; kept = 1.0 gives the full grids. It goes without
     `givens`, `minimal` and `symmetric`.
     """
     check_count(count)
