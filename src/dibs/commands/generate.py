@@ -65,7 +65,7 @@ def sudoku(
 
     With --kept, cells of a random full grid are blanked at random. Such a
     puzzle can be completed, in one or more ways; it is quick to make at every
-    size, and can be very hard to solve.
+    size, and can be hard to solve.
 
     For example:
       dibs generate sudoku 1000 --minimal --seed 7 > minimal.txt
