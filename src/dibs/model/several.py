@@ -1,4 +1,4 @@
-"""Instances with several solutions, formulas and Latin squares with holes, and the states on the way to them.
+"""Instances with several solutions, formulas and grids with many holes, and the states on the way to them.
 
 Each solution is a right answer. So several are found for each instance, by searches with random orders, and the target
 of a state is how many of those that agree with it have a literal true.
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from dibs.generate.formulas import sat
 from dibs.generate.squares import latin
+from dibs.generate.sudokus import sudoku
 from dibs.guide.graph import Groups, groups_of
 from dibs.model.config import Data
-from dibs.problem import CNF, Latin
+from dibs.problem import CNF, Latin, Sudoku
 from dibs.problem.structure import Level
 from dibs.search.options import Options, Tie
 
@@ -25,8 +26,9 @@ Bools = NDArray[np.bool_]
 
 TIES: tuple[Tie, ...] = ("index", "index", "random", "reach")  # of the searches whose states are taken
 WALKS = 3  # solutions of an instance that are walked to
-DEEPER = 8  # states of a walk in a square that are taken, besides the root
-NODES = 20_000  # of a search for a solution of a square: one that takes longer goes without
+DEEPER = 8  # states of a walk in a grid that are taken, besides the root
+NODES = 20_000  # of a search for a solution of a grid: one that takes longer goes without
+FAMILY = 4  # solutions of a grid that come from one search: the others keep a random part of its values
 
 
 @dataclass(frozen=True)
@@ -56,40 +58,49 @@ class Several:
 
 
 def load(data: Data, progress: Callable[[str, int, int], None]) -> Several:
-    """The states of `data.formulas` formulas or `data.squares` Latin squares; they depend on the seed only."""
+    """The states of `data`'s formulas, Latin squares or Sudokus; they depend on the seed only."""
     states: list[State] = []
-    family, wanted = ("cnf", data.formulas) if data.formulas else ("latin", data.squares)
+    family, wanted, what = (
+        ("cnf", data.formulas, "formulas")
+        if data.formulas
+        else ("latin", data.squares, "squares")
+        if data.squares
+        else ("sudoku", data.kept, "Sudokus")
+    )
     held, last = 0, round(wanted * data.held)
     for number in range(wanted):
         states += states_of(data, number)
         if number + 1 == last:
             held = len(states)
-        progress("formulas" if family == "cnf" else "squares", number + 1, wanted)
+        progress(what, number + 1, wanted)
     return Several(family, states, held)
+
+
+def instance_of(data: Data, rng: np.random.Generator) -> CNF | Latin | Sudoku:
+    """One instance of the kind that `data` asks for."""
+    if data.formulas:
+        least, most = np.log(data.variables)
+        variables = round(float(np.exp(rng.uniform(least, most))))
+        return next(sat(1, variables=variables, satisfiable=True, distinct=True, seed=int(rng.integers(2**40))))
+    if data.squares:
+        order, holes = int(rng.integers(data.orders[0], data.orders[1] + 1)), float(rng.uniform(*data.holes))
+        balanced = bool(rng.random() < 0.75)
+        return next(latin(1, order=order, holes=holes, balanced=balanced, seed=int(rng.integers(2**40))))
+    side, holes = int(rng.integers(data.sides[0], data.sides[1] + 1)), float(rng.uniform(*data.holes))
+    return next(iter(sudoku(1, box=(side, side), kept=1 - holes, seed=int(rng.integers(2**40)), workers=1)))
 
 
 def states_of(data: Data, number: int) -> Iterator[State]:
     """The states on the ways to some solutions of one instance."""
     rng = np.random.default_rng(np.random.SeedSequence((data.seed, number)))
-    instance: CNF | Latin
-    level: Level
-    if data.formulas:
-        least, most = np.log(data.variables)
-        variables = round(float(np.exp(rng.uniform(least, most))))
-        [instance] = sat(1, variables=variables, satisfiable=True, distinct=True, seed=int(rng.integers(2**40)))
-        level = "naked"
-    else:
-        order, holes = int(rng.integers(data.orders[0], data.orders[1] + 1)), float(rng.uniform(*data.holes))
-        [instance] = latin(
-            1, order=order, holes=holes, balanced=bool(rng.random() < 0.75), seed=int(rng.integers(2**40))
-        )
-        level = "hidden"
+    instance = instance_of(data, rng)
+    level: Level = "naked" if isinstance(instance, CNF) else "hidden"
     known = solutions(instance, level, data.solutions, int(rng.integers(2**40)))
     groups = groups_of(instance.structure)
     for solution in known[rng.permutation(len(known))[:WALKS]]:
         tie = TIES[rng.integers(len(TIES))]
         walk = list(_walk(instance, level, solution, tie, int(rng.integers(2**40))))
-        if data.squares and len(walk) > DEEPER:
+        if not data.formulas and len(walk) > DEEPER:
             walk = [walk[0], *(walk[i] for i in rng.choice(np.arange(1, len(walk)), DEEPER, replace=False))]
         for open_, true, candidates in walk:
             agreeing = known[~(true & ~known).any(axis=1)]
@@ -97,21 +108,50 @@ def states_of(data: Data, number: int) -> Iterator[State]:
             yield State(reduced(groups, open_, true), candidates[open_], target)
 
 
-def solutions(instance: CNF | Latin, level: Level, count: int, seed: int) -> Bools:
-    """[k, L] the different solutions that `count` searches with random orders find."""
+def solutions(instance: CNF | Latin | Sudoku, level: Level, count: int, seed: int) -> Bools:
+    """[k, L] different solutions, at most `count`, from searches with random orders.
+
+    For a grid a search can be long: each solution that is found leads to others, which keep a part of its values.
+    """
     from dibs.search.engine import Engine
 
     how = Options(level=level, tie="reach", order="random", seed=seed)
-    if isinstance(instance, Latin):
-        how = replace(how, strategy="restarts", nodes=NODES)
-    engine = Engine([instance] * count, how)
+    if isinstance(instance, CNF):
+        engine = Engine([instance] * count, how)
+        engine.run()
+        return _distinct(engine.true())
+    rng = np.random.default_rng(seed)
+    how = replace(how, select="weighted", strategy="restarts", unit=256, nodes=NODES)
+    engine = Engine([instance] * -(-count // FAMILY), how)
     engine.run()
-    found: Bools = np.unique(engine.true(), axis=0)
+    found = [engine.true()]
+    for _ in range(FAMILY - 1):
+        grids = [
+            _partly(instance, engine.choices(row)[0] + 1, rng) for row in range(len(engine.instances))
+            if engine.counters[row, 3]
+        ]
+        if not grids:
+            break
+        engine = Engine(grids, how)
+        engine.run()
+        found.append(engine.true())
+    return _distinct(np.concatenate(found))[:count]
+
+
+def _distinct(true: Bools) -> Bools:
+    """The rows [k, L] without those that are empty, once each."""
+    found: Bools = np.unique(true, axis=0)
     return found[found.any(axis=1)]
 
 
+def _partly(instance: Latin | Sudoku, values: NDArray[np.uint8], rng: np.random.Generator) -> Latin | Sudoku:
+    """The instance with a random part of its holes filled as in the solution `values` [cells]."""
+    filled = (instance.values > 0) | (rng.random(len(values)) < rng.uniform(0.1, 0.4))
+    return type(instance)._of(instance.shape, np.where(filled, values, 0).astype(np.uint8))
+
+
 def _walk(
-    instance: CNF | Latin, level: Level, solution: Bools, tie: Tie, seed: int
+    instance: CNF | Latin | Sudoku, level: Level, solution: Bools, tie: Tie, seed: int
 ) -> Iterator[tuple[Bools, Bools, Bools]]:
     """(open, true, candidates) [L] of every state that a search branches on if it is told the solution."""
     from dibs.search.engine import Engine

@@ -25,7 +25,7 @@ from dibs.problem import InputError
 from dibs.problem.structure import LEVELS
 
 CALIBRATED = 1_000  # held-out puzzles of a source that a guide is calibrated on, at most
-JUDGED = 256  # states of formulas and squares that are judged at once
+JUDGED = 256  # states with several solutions that are judged at once
 CHUNK = 16  # batches that are drawn at once: states are made by the engine, which likes many
 
 
@@ -222,7 +222,7 @@ class SeveralTask:
         self.family = several.family
         self.heads = _heads(config.model.rounds)
         if config.model.kind != "relational":
-            raise InputError(f"[model] kind = {config.model.kind!r}: formulas and squares need 'relational'")
+            raise InputError(f"[model] kind = {config.model.kind!r}: these instances need 'relational'")
 
     def fingerprint(self) -> str:
         return self.several.fingerprint()
