@@ -199,7 +199,7 @@ def _settled(instances: Sequence[Instance], options: Options, guide: Guide | Non
             raise ValueError("order = 'oracle' is a guide itself: give one or the other")
         guide = Oracle()
     if isinstance(guide, Waiting):
-        guide = guide.load()
+        guide = guide.load(instances[0].structure if instances else None)
     if guide is not None and options.trigger == "worth" and options.price is None and options.asks != 0 and instances:
         options = replace(options, price=price(instances, options, guide))
     return options, guide

@@ -105,7 +105,7 @@ def solve(
         items = read_instances(text.source, family, source.parse_box(box), name=text.name)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
-    if guide and options.after is None:
+    if guide and options.after is None and guide.guidance.guide != "auto":
         with Terminal(lambda seconds: Meter(LOADING) if seconds > 1 else None):
             guide.load()
     with Interrupt() as interrupt:

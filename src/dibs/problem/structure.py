@@ -50,7 +50,7 @@ class Structure:
     decisions: int
     family: str = "problem"  # how guides and messages call it: "sudoku", "latin", "cnf"
     shape: tuple[int, ...] = ()  # family-specific size, e.g. (box rows, box columns)
-    _tables: dict[Level, Any] = field(default_factory=dict, repr=False)
+    _tables: dict[tuple[Level, bool], Any] = field(default_factory=dict, repr=False)
 
     @property
     def groups(self) -> int:

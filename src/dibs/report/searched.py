@@ -58,7 +58,7 @@ class Searcher:
         story = ""
         if guide and options.after is None:
             if not (reason := guide.refusal(self.instance.structure)):
-                guide.load()
+                guide.load(self.instance.structure)
             elif told:
                 raise InputError(reason, self.place.file, self.place.line)
             else:

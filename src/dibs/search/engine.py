@@ -115,18 +115,20 @@ class Engine:
         if len({id(i.structure) for i in instances}) > 1:
             raise ValueError("the instances of one engine must share a structure: same family, same shape")
         self.instances = instances
-        self.options = options
+        self.structure = instances[0].structure
+        self.options = options = options.suited(self.structure)
         self.block = block
         self.seconds = np.zeros(len(instances))
         self.guide_seconds = np.zeros(len(instances))
         self.elsewhere = np.zeros(len(instances))  # seconds that another search of the same instance has used
         self.calls = np.zeros(len(instances), np.int64)
         self.batches = self.asked = 0
-        self.structure = instances[0].structure
         weighted = options.select == "weighted"
         self._tables = t = tables(self.structure, options.level, watching=weighted)
         strategy = options.strategy if options.count == 1 else "dfs"  # another run would find the same solutions
         rich = guided or traced or strategy != "dfs"
+        if weighted and traced:
+            raise ValueError("select = 'weighted' cannot be followed node by node: its nodes need not be about a cell")
         several = guided and (options.keep is not None or strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
         self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0, weighted)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from dibs.problem.structure import Level
+from dibs.problem.structure import Level, Structure
 from dibs.ranges import check, option
 
 Tie = Literal["index", "degree", "reach", "random"]
 Order = Literal["ascending", "true", "lcv", "mcv", "jw", "random", "oracle"]
 Trigger = Literal["always", "binary", "ternary", "worth"]
-Select = Literal["mrv", "mrv-confident", "confident", "first", "weighted"]
+Select = Literal["mrv", "mrv-confident", "confident", "first", "weighted", "auto"]
+
+LARGE = 256  # cells of the largest grid where `auto` is `confident`: 16x16
 Strategy = Literal["dfs", "restarts", "discrepancy"]
 
 
@@ -31,7 +33,7 @@ class Options:
         "mrv",
         "which variable is branched on: the fewest values (in a formula: one of the smallest clause); of these, "
         "or of all, where the guide is sure; the first; weighted: of cells and places alike, what has few open and "
-        "often failed",
+        "often failed; auto: weighted in grids above 16x16, else confident",
         Select,
     )
     keep: float | None = option(
@@ -64,9 +66,22 @@ class Options:
     @property
     def guide_selects(self) -> bool:
         """Whether a ranking also chooses the variable to branch on."""
-        return self.select in ("mrv-confident", "confident")
+        return self.select in ("mrv-confident", "confident", "auto")
 
     @property
     def all_ranked(self) -> bool:
         """Whether the guide is asked about all open literals, not just about those of one domain."""
         return self.guide_selects or self.select == "weighted"
+
+    def suited(self, structure: Structure) -> Options:
+        """What selection `auto` stands for in problems of a structure; any other is itself.
+
+        In a large grid one ranking of the root serves the whole search, runs are longer, and the guide comes in sooner:
+        there a node costs ten times as much as in a small one.
+        """
+        if self.select != "auto":
+            return self
+        if structure.family not in ("sudoku", "latin") or structure.decisions <= LARGE:
+            return replace(self, select="confident")
+        after = None if self.after is None else min(self.after, 100)
+        return replace(self, select="weighted", keep=0.0, asks=1, unit=256, after=after)

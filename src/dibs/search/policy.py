@@ -14,7 +14,7 @@ from dibs.guide.asks import Asks
 from dibs.guide.card import find, verify
 from dibs.guide.guidance import Guidance
 from dibs.problem.structure import Structure
-from dibs.search.options import Options
+from dibs.search.options import LARGE, Options
 
 if TYPE_CHECKING:
     from dibs.guide.score import DiBS
@@ -30,17 +30,19 @@ class Policy:
 
 
 _PLAIN = Options(level="hidden", tie="reach")
-_GUIDED = replace(_PLAIN, select="confident", keep=0.9, strategy="restarts")
+_GUIDED = replace(_PLAIN, select="auto", keep=0.9, strategy="restarts")
+
+# The guides of a policy: by family, with one more for grids above 16x16.
+SUITED = {"sudoku": "relational", "latin": "relational-latin", "cnf": "sat"}
+SUITED_LARGE = {"sudoku": "relational-sudoku"}
 
 POLICIES: dict[str, Policy] = {
     "auto": Policy(
         "plain search; a guided one beside it once an instance has proved to be hard",
         replace(_GUIDED, after=1_000),
-        Guidance(guide="relational"),
+        Guidance(guide="auto"),
     ),
-    "guided": Policy(
-        "guided from the first node on, asked rarely, with restarts", _GUIDED, Guidance(guide="relational")
-    ),
+    "guided": Policy("guided from the first node on, asked rarely, with restarts", _GUIDED, Guidance(guide="auto")),
     "paper": Policy(
         "DiBS as in the paper: asked about the order of two values, depth first",
         Options(level="naked", trigger="binary"),
@@ -56,31 +58,48 @@ OF_GUIDES = ("select", "keep", "asks", "price", "worth", "after")  # without a g
 
 
 class Waiting:
-    """A guide that is loaded when it is first needed: most instances never need it."""
+    """A guide that is loaded when it is first needed: most instances never need it.
+
+    Guide `auto` is the one that comes with dibs for the family at hand.
+    """
 
     def __init__(self, guidance: Guidance) -> None:
         self.guidance = guidance
         self.passes = guidance.steps
         self._lock = Lock()
-        self._loaded: DiBS | None = None
+        self._loaded: dict[str, DiBS] = {}
 
-    def load(self) -> DiBS:
+    def load(self, structure: Structure | None = None) -> DiBS:
+        """The guide for problems of a structure; `auto` without one is that for 9x9 Sudokus."""
         from dibs.guide.load import chosen
 
+        name = suited(self.guidance.guide, structure)
         with self._lock:
-            if self._loaded is None:
-                self._loaded = chosen(self.guidance)
-            assert self._loaded is not None
-            return self._loaded
+            if name not in self._loaded:
+                found = chosen(replace(self.guidance, guide=name))
+                assert found is not None
+                self._loaded[name] = found
+            return self._loaded[name]
 
     def refusal(self, structure: Structure) -> str | None:
         """Why it cannot take problems of this structure, or None; another family need not load it."""
-        if self._loaded is None and (family := verify(find(self.guidance.guide or "")).family) != structure.family:
-            return f"{self.guidance.guide} is a guide for the family {family}, not {structure.family}"
-        return self.load().refusal(structure)
+        if self.guidance.guide == "auto" and structure.family not in SUITED:
+            return f"no guide for the family {structure.family} comes with dibs"
+        name = suited(self.guidance.guide, structure)
+        if name not in self._loaded and (family := verify(find(name)).family) != structure.family:
+            return f"{name} is a guide for the family {family}, not {structure.family}"
+        return self.load(structure).refusal(structure)
 
     def rank(self, asks: Asks) -> NDArray[Any]:
-        return self.load().rank(asks)
+        return self.load(asks.structure).rank(asks)
+
+
+def suited(name: str | None, structure: Structure | None) -> str:
+    """The guide that a name means; `auto`: the one that comes with dibs for such problems."""
+    if name != "auto" or structure is None:
+        return SUITED["sudoku"] if name == "auto" else name or ""
+    large = SUITED_LARGE if structure.decisions > LARGE else SUITED
+    return large.get(structure.family, SUITED[structure.family])
 
 
 @cache

@@ -2,6 +2,7 @@
 
 The guided search gets a share of what the plain one has used, an ask counted as so many nodes, so that a guide that is
 no good costs little; a good one ends the search long before the plain one would. Both are exact, and so is the race.
+With selection `weighted` the guided search takes over instead: it differs in the order of values only.
 Budgets are counted in nodes, not in seconds: the same seed gives the same counts on every machine.
 """
 
@@ -42,6 +43,7 @@ def race(
 
     `make`: what is called for the plain and then for the guided engine; whoever gives one can watch them.
     """
+    options = options.suited(instances[0].structure)
     limit = MOST if options.nodes is None else min(options.nodes, MOST)
     first = min(options.after or 0, limit)
     plain = make(instances, alone(replace(options, nodes=first)), block=block, places=places)
@@ -70,7 +72,10 @@ def race(
     mine = np.arange(len(rows))
     while len(rows) and not stopped():
         guided.elsewhere[mine] = plain.used(rows)
-        guided.allow(mine, np.minimum(SHARE * plain.nodes(rows), limit - plain.nodes(rows)).astype(np.int64))
+        left = limit - plain.nodes(rows)
+        if options.select != "weighted":  # where it takes over
+            left = np.minimum((SHARE * plain.nodes(rows)).astype(np.int64), left)
+        guided.allow(mine, left)
         guided.run(guide, stopped, turn)
         going = _going(guided, mine, options, limit - plain.nodes(rows))
         rows, mine = rows[going], mine[going]

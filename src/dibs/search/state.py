@@ -117,7 +117,7 @@ class Rules(NamedTuple):
 
 
 def shapes(
-    t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0, weighted: bool = False
+    t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0, weighted: int = 0
 ) -> list[tuple[int, ...]]:
     """The shapes of the arrays of `Searches`, in their order; `slots` is 0 where nothing is ranked or begun again."""
     literals, domains = len(t.outer), len(t.base) - 1

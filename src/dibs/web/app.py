@@ -132,7 +132,7 @@ def _questions(app: FastAPI, desk: Desk) -> None:
         def work(turn: Turn) -> dict[str, Any]:
             from dibs.web.marginals import marginals
 
-            guide = waiting(row.guidance).load()
+            guide = waiting(row.guidance).load(instance.structure)
             if reason := guide.refusal(instance.structure):
                 raise InputError(reason)
             with desk.asking(row.guidance, turn):

@@ -139,7 +139,7 @@ def _located(
             raise InputError("the oracle found no solution within the limits")
         return _One(options, known, number, most)
     if guide is None or options.after is None:
-        return _One(options, guide.load() if guide else None, number, most)
+        return _One(options, guide.load(instance.structure) if guide else None, number, most)
     owners: list[int] = []  # of the nodes up to this one: which of the two searches entered them
 
     def put(name: str, fields: dict[str, Any]) -> None:
@@ -155,7 +155,7 @@ def _located(
     most = followed.traces[owner].entered
     if owner == 0:
         return _One(alone(options), None, own, most)
-    return _One(replace(options, after=None), guide.load(), own, most)
+    return _One(replace(options, after=None), guide.load(instance.structure), own, most)
 
 
 class _Look:
