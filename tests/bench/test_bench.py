@@ -503,7 +503,7 @@ order = "oracle"
 def test_a_guide_that_is_not_there_stops_before_formulas_are_made(
     shipped: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dibs.bench.instances.formulas", pytest.fail)
+    monkeypatch.setattr("dibs.bench.instances.generated", pytest.fail)
     assert run("bench", "sat", "--quick").complaint == (
         "sat: no such guide; dibs comes with relational, transformer, or give a folder"
     )
