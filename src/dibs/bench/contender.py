@@ -77,13 +77,15 @@ class Contender:
         self.guides[family] = guide
         return guide
 
-    def solve(self, instance: Instance, place: int) -> Outcome:
-        """`seconds` and `guide_seconds` of the outcome are all that passed. `place`: for `random` choices."""
+    def solve(self, instance: Instance, place: int) -> tuple[Outcome, float]:
+        """An outcome whose `seconds` and `guide_seconds` are all that passed, and how much of it was outside the
+        search's own clock: writing a formula, making an engine, checking the answer. `place`: for `random` choices."""
         gc.collect()  # what earlier searches have left behind is not this one's
         begin = perf_counter()
         outcome = self._solve(instance, place)
         took = perf_counter() - begin
-        return replace(outcome, seconds=max(0.0, took - outcome.guide_seconds))
+        whole = max(0.0, took - outcome.guide_seconds)
+        return replace(outcome, seconds=whole), max(0.0, whole - outcome.seconds)
 
     def _solve(self, instance: Instance, place: int, brief: bool = False) -> Outcome:
         row, guide = self.row, self.guides.get(instance.structure.family)

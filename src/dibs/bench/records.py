@@ -47,6 +47,7 @@ COLUMNS = {
     "depth": "Int32",
     "search_seconds": "Float64",
     "model_seconds": "Float64",
+    "around_seconds": "Float64",  # of search_seconds: outside the search's own clock; 0 where all is on that clock
     "load_seconds": "Float64",  # what it took to load the guide, before all searches; 0 where it was not measured
     "path_p": "List(Float32)",  # the guide's probability of the solution's value
     "path_place": "List(UInt8)",  # values that it puts before the solution's
@@ -64,7 +65,7 @@ COLUMNS = {
     "machine": "String",
 }
 # Columns that shards of earlier versions do not have, and what stands there when they are read.
-LATER: dict[str, Any] = {"variables": 0, "tries": None, "cell": "", "load_seconds": 0.0}
+LATER: dict[str, Any] = {"variables": 0, "tries": None, "cell": "", "around_seconds": 0.0, "load_seconds": 0.0}
 
 
 def frames() -> Any:

@@ -212,7 +212,9 @@ class Bench:
             one = self.contenders[number]
             loads = [one.load_seconds.get(instance.structure.family, 0.0) for instance in some]
             found = [one.solve(instance, place) for instance, place in zip(some, places, strict=True)]
-            return self._columns(row, places, found) | {"load_seconds": loads}
+            around = [seconds for _, seconds in found]
+            outcomes = [outcome for outcome, _ in found]
+            return self._columns(row, places, outcomes) | {"around_seconds": around, "load_seconds": loads}
         outcomes, more = self._outcomes(row, row.options, self.guides[number], some, places)
         return self._columns(row, places, outcomes) | more
 
@@ -252,6 +254,7 @@ class Bench:
             "search_seconds": [o.seconds for o in outcomes],
             # The oracle is a yardstick, not a way to solve: its own search is no part of the figures.
             "model_seconds": [o.guide_seconds if o.calls else 0.0 for o in outcomes],
+            "around_seconds": [0.0] * count,
             "load_seconds": [0.0] * count,
             "options": [options] * count,
             "seed": [row.options.seed] * count,

@@ -23,8 +23,8 @@ Bools = NDArray[np.bool_]
 SHARES = {"p50": 0.5, "p95": 0.95}
 COUNTS = "conflicts or nodes"  # what each kind of search counts: they do not compare
 CAPTION = (
-    "p50 / p95; ratio: time over that of the best peer, an engine without a guide; "
-    "conflicts of an engine, nodes of our own search"
+    "p50 / p95; ratio: time over that of the best peer, an engine without a guide; search: without what is outside its "
+    "own clock; conflicts of an engine, nodes of our own search"
 )
 LOWER = "LIMIT counts searches that ended at their limit: unsolved, and in every figure with at least the limit (≥)."
 ACROSS = 3  # panels side by side
@@ -86,17 +86,19 @@ class Measured:
 
     cell: Cell
     time: Floats  # ms
+    search: Floats  # ms: of it on the search's own clock
     counts: Floats
     limited: Bools
     status: NDArray[np.str_]
     load: Floats  # [rows] ms that loading the guide took
 
-    def times(self, row: int) -> dict[str, Figure]:
-        return percentiles(self.time[:, row], self.limited[:, row])
+    def times(self, row: int, clock: str = "time") -> dict[str, Figure]:
+        """`clock`: time or search."""
+        return percentiles(getattr(self, clock)[:, row], self.limited[:, row])
 
-    def best(self, peers: Sequence[int], what: str) -> int | None:
+    def best(self, peers: Sequence[int], what: str, clock: str = "time") -> int | None:
         """The peer with the least p50 or p95; a bound counts as more than the same time reached."""
-        found = {row: self.times(row)[what] for row in peers}
+        found = {row: self.times(row, clock)[what] for row in peers}
         return min(found, key=lambda row: (found[row].value, found[row].least), default=None)
 
 
@@ -126,15 +128,16 @@ def measured(run: Run, contest: Contest) -> Iterator[Measured]:
     """The cells in the order of the experiment; those of which nothing is done in every row are left out."""
     labels = run.part(run.rows[0])["cell"].to_numpy()
     time, nodes, conflicts, load = (run.matrix(what) for what in ("time", "nodes", "backtracks", "load_seconds"))
+    search = time - 1e3 * run.matrix("around_seconds")
     status = run.records["status"].to_numpy().astype(str).reshape(len(run.rows), run.done).T
     limited = status == "LIMIT"
-    time = np.where(limited, np.maximum(time, contest.limits), time)
+    time, search = (np.where(limited, np.maximum(clock, contest.limits), clock) for clock in (time, search))
     counts = np.where([engine == "own" for engine in contest.engines], nodes, conflicts)
     for cell in (Cell(**one) for one in run.manifest["choice"]["cell"]):
         there = labels == cell.label
         if there.any():
             loads = 1e3 * np.median(load[there], axis=0)
-            yield Measured(cell, time[there], counts[there], limited[there], status[there], loads)
+            yield Measured(cell, time[there], search[there], counts[there], limited[there], status[there], loads)
 
 
 def percentiles(values: Floats, limited: Bools) -> dict[str, Figure]:
@@ -165,11 +168,14 @@ def _table(contest: Contest, one: Measured, title: str) -> Tabular:
             MISSING if peer is None else str(ratio(times[what], one.times(peer)[what])) for what, peer in best.items()
         )
         solved = f"{100 * (1 - one.limited[:, at].mean()):.4g} %"
-        cells: list[Text] = [row, tuple(map(str, times.values())), ratios, tuple(map(str, counts.values()))]
+        figures = one.times(at, "search"), counts
+        cells: list[Text] = [row, tuple(map(str, times.values())), ratios]
+        cells += [tuple(map(str, some.values())) for some in figures]
         cells += [solved, str(int(one.limited[:, at].sum()))] + [number(one.load[at] or None)] * bool(loaded)
         lines.append(Line(tuple(cells)))
     parts = tuple(SHARES)
-    columns = [Column(name, parts if name != "solver" else ()) for name in ("solver", "time, ms", "ratio", COUNTS)]
+    names = "time, ms", "ratio", "search, ms", COUNTS
+    columns = [Column("solver"), *(Column(name, parts) for name in names)]
     columns += [Column("solved"), Column("LIMIT")] + [Column("guide load, ms")] * bool(loaded)
     notes = (*verdict(contest, one), *[LOWER] * bool(one.limited.any()))
     name = f"{title}: {len(one.time):,} of {one.cell.label}"
@@ -182,29 +188,30 @@ def _key(cell: Cell) -> str:
 
 
 def verdict(contest: Contest, one: Measured) -> tuple[str, ...]:
-    """Whether our first row is below the best peer at p50 and at p95, in a sentence."""
+    """Whether our first row is below the best peer at p50 and at p95, in a sentence for each clock."""
     if contest.ours is None or not contest.peers:
         return ()
-    said = []
-    for what in SHARES:
-        peer = one.best(contest.peers, what)
-        assert peer is not None
-        own, other = one.times(contest.ours)[what], one.times(peer)[what]
-        name = f"{contest.rows[peer]} ({own} against {other} ms"
-        share = ratio(own, other)
-        if not np.isfinite(share.value):
-            said.append(f"at {what} nothing can be said, both end at the limit: {name})")
-        elif own.value < other.value and not own.least:
-            said.append(f"at {what} below the best peer, {name}, {share} of it)")
-        elif own.value == other.value and not (own.least or other.least):
-            said.append(f"at {what} level with the best peer, {name})")
-        elif other.least:  # slower than the limit of a peer, which might be slower still
-            said.append(f"at {what} nothing can be said, the best peer ends at its limit: {name})")
-        elif own.least and own.value < other.value:
-            said.append(f"at {what} nothing can be said, it ends at its limit: {name})")
-        else:
-            said.append(f"at {what} not below the best peer, {name}, {share} of it)")
-    return (f"{contest.rows[contest.ours]}: {'; '.join(said)}.",)
+    name = contest.rows[contest.ours]
+    found = {clock: "; ".join(_compared(contest, one, what, clock) for what in SHARES) for clock in ("time", "search")}
+    inner = "Writing the formula, making the engine and checking the answer left out"
+    return f"{name}: {found['time']}.", f"{inner}, {name}: {found['search']}."
+
+
+def _compared(contest: Contest, one: Measured, what: str, clock: str) -> str:
+    peer = one.best(contest.peers, what, clock)
+    assert contest.ours is not None
+    assert peer is not None
+    own, other = one.times(contest.ours, clock)[what], one.times(peer, clock)[what]
+    share = ratio(own, other)
+    both = f"{contest.rows[peer]} ({own} against {other} ms"
+    if own.least and other.least:
+        return f"at {what} nothing can be said, both end at their limit: {both})"
+    if other.least and own.value >= other.value:
+        return f"at {what} nothing can be said, the best peer ends at its limit: {both})"
+    if own.least and own.value < other.value:
+        return f"at {what} nothing can be said, it ends at its limit: {both})"
+    where = "below" if own.value < other.value else "level with" if share == (1, "") else "not below"
+    return f"at {what} {where} the best peer, {both}, {share} of it)"
 
 
 def loading(contest: Contest, every: Sequence[Measured]) -> str:
@@ -317,7 +324,7 @@ def _orders(contest: Contest, every: Sequence[Measured]) -> Picture | None:
 def _hollow(contest: Contest) -> str:
     alone = {contest.engines[at] for at in contest.peers}
     some = any(guided and engine in alone for guided, engine in zip(contest.guided, contest.engines, strict=True))
-    return " Hollow marks: the same engine with a guide." if some else ""
+    return " Thin lines, hollow marks: the same engine with a guide." if some else ""
 
 
 def _dropped(contest: Contest, shown: int) -> str:
