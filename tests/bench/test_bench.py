@@ -161,7 +161,7 @@ BAD = {
     "interleave = 1\n[[row]]": "interleave = 1: choose true or false",
     "interleave = true\nledger = true\n[[row]]": "a ledger takes time: it does not go with interleave",
     f"interleave = true\n{PATH}": "row 1: asked = 'path' has no times: it does not go with interleave",
-    "view = 'large'\ninterleave = true\n[[row]]": "view = 'large' is about cells in turns: give [[cell]] and interleave",
+    "view = 'large'\ninterleave = true\n[[row]]": "view = 'large' is about cells in turns: give [[cell]] and",
     f"view = 'large'\n{LATIN}[[row]]": "view = 'large' is about cells in turns: give [[cell]] and interleave",
     "seconds = -1\n[[row]]": "row 1: seconds = -1: it must be a number, 0 or more",
     "[[row]]\nengine = 'glucose4'": "row 1: engine = 'glucose4' needs interleave = true",
