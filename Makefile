@@ -15,7 +15,7 @@ check: $(VENV)/.test-installed chromium
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
 # The page of the playground is tested in Debian's chromium; where it is missing and cannot be installed, those tests are skipped.
 chromium:

@@ -51,7 +51,7 @@ def client(served: Any) -> Iterator[Any]:
     """An `httpx.Client` of that server."""
     import httpx
 
-    with httpx.Client(base_url=served.url, timeout=120) as client:
+    with httpx.Client(base_url=served.url, timeout=600) as client:
         yield client
 
 

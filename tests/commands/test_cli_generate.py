@@ -72,9 +72,38 @@ def test_sudoku_to_standard_output(run: Run, fakes: dict[str, Fake]) -> None:
         "givens": (22, 26),
         "minimal": True,
         "symmetric": False,
+        "kept": None,
         "seed": 7,
         "workers": None,
     }
+
+
+def test_sudokus_that_keep_cells(run: Run, fakes: dict[str, Fake]) -> None:
+    head = "# dibs generate sudoku 1 --box 3x3 --kept 0.44 --seed 3\n"
+    assert run("generate", "sudoku", "--kept", "0.44", "--seed", 3).out == f"{head}{PUZZLE}\n"
+    assert fakes["sudoku"].flags["kept"] == 0.44
+    for text, number in (("1", 1), ("1.0", 1.0)):  # one cell, or all of them
+        assert run("generate", "sudoku", "--kept", text).out.startswith(
+            f"# dibs generate sudoku 1 --box 3x3 --kept {text}"
+        )
+        assert (fakes["sudoku"].flags["kept"], type(fakes["sudoku"].flags["kept"])) == (number, type(number))
+    assert "in one or more ways" in run("generate", "sudoku", "--help").out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--kept 1.5", "dibs: kept = 1.5: a fraction must be above 0 and at most 1"),
+        (
+            "--kept 0.4 --givens 24",
+            "dibs: kept = 0.4: cells are kept at random, so without givens, minimal and symmetric",
+        ),
+        ("--kept many", 'dibs: Invalid value for --kept: unable to convert "many"'),
+        ("--size 36", "dibs: 36x36: the largest size is 25x25, with kept 36x36"),
+    ],
+)
+def test_what_cannot_be_kept(run: Run, words: str, message: str) -> None:
+    assert run("generate", "sudoku", *words.split()).complaint.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -275,7 +304,10 @@ def test_a_bad_start(run: Run, fakes: dict[str, Fake], tmp_path: Path, text: str
     assert run("generate", "low-clue", "--start", path).complaint.startswith(f"{path}:1")
 
 
-@pytest.mark.parametrize("words", ["sudoku 3 --seed 5", "sudoku 2 --size 6", "latin 2 --order 7 --holes 20"])
+@pytest.mark.parametrize(
+    "words",
+    ["sudoku 3 --seed 5", "sudoku 2 --size 6", "sudoku 2 --size 25 --kept 0.44", "latin 2 --order 7 --holes 20"],
+)
 def test_what_is_made_can_be_read_and_made_again(run: Run, tmp_path: Path, words: str) -> None:
     path = tmp_path / "made"
     assert run("generate", *words.split(), "--output", path).code == 0

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dibs.generate import latin
 from dibs.generate.squares import full_square
+from uniform import chi_square
 
 
 def _is_latin(square: NDArray[np.int64]) -> bool:
@@ -22,32 +23,25 @@ def test_full_squares_are_latin(order: int) -> None:
     assert _is_latin(full_square(order, np.random.default_rng(order)))
 
 
-def _chi_square(counts: list[int], cells: int) -> float:
-    """(X^2 - its mean) / its standard deviation, for equally likely cells."""
-    expected = sum(counts) / cells
-    statistic = sum((c - expected) ** 2 for c in counts) / expected + (cells - len(counts)) * expected
-    return float((statistic - (cells - 1)) / np.sqrt(2 * (cells - 1)))
-
-
 def test_order_4_squares_are_uniform() -> None:
     # 576 squares of two kinds, 144 and 432: a walk that stays with its start's kind, or prefers one, fails.
     rng = np.random.default_rng(0)
     seen = Counter(full_square(4, rng).tobytes() for _ in range(8640))
     assert len(seen) == 576
-    assert abs(_chi_square(list(seen.values()), 576)) < 4
+    assert abs(chi_square(list(seen.values()), 576)) < 4
 
 
 def test_the_uniformity_test_can_fail() -> None:
     rng = np.random.default_rng(0)
     skewed = rng.multinomial(8640, [0.8 / 144] * 144 + [0.2 / 432] * 432)
-    assert _chi_square(skewed.tolist(), 576) > 50
+    assert chi_square(skewed.tolist(), 576) > 50
 
 
 def test_order_3_squares_are_uniform() -> None:
     rng = np.random.default_rng(1)
     seen = Counter(full_square(3, rng).tobytes() for _ in range(1200))
     assert len(seen) == 12
-    assert abs(_chi_square(list(seen.values()), 12)) < 4
+    assert abs(chi_square(list(seen.values()), 12)) < 4
 
 
 @pytest.mark.parametrize(("holes", "wanted"), [(100, 100), (0.42, 168), (0, 0), (0.0, 0), (400, 400)])

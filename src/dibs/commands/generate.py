@@ -54,15 +54,23 @@ def sudoku(
     givens: Annotated[str | None, Parameter(help="how many cells are given: 24, or a range 22-26")] = None,
     minimal: Annotated[bool, Flag, Parameter(help="no given can be left out")] = False,
     symmetric: Annotated[bool, Flag, Parameter(help="the places of the givens look the same upside down")] = False,
+    kept: Annotated[
+        int | float | None, Parameter(help="how many cells of a full grid stay: 275, or a fraction 0.44; see above")
+    ] = None,
     seed: Seed = 0,
     workers: Workers = None,
     output: OutputFile = None,
 ) -> int:
-    """Sudokus with one solution, of any size.
+    """Sudokus with one solution, up to 25x25; with --kept, any up to 36x36.
+
+    With --kept, cells of a random full grid are blanked at random. Such a
+    puzzle can be completed, in one or more ways; it is quick to make at every
+    size, and can be hard to solve.
 
     For example:
       dibs generate sudoku 1000 --minimal --seed 7 > minimal.txt
       dibs generate sudoku 5 --size 16 --givens 100-110
+      dibs generate sudoku 50 --size 25 --kept 0.44 --seed 3
     """
     boxes = _box(size, box)
     between = _givens(givens)
@@ -71,12 +79,18 @@ def sudoku(
         from dibs import generate
 
         return generate.sudoku(
-            count, box=boxes, givens=between, minimal=minimal, symmetric=symmetric, seed=seed, workers=workers
+            count,
+            box=boxes,
+            givens=between,
+            minimal=minimal,
+            symmetric=symmetric,
+            kept=kept,
+            seed=seed,
+            workers=workers,
         )
 
-    named = _command(
-        "sudoku", count, box=f"{boxes[0]}x{boxes[1]}", givens=givens, minimal=minimal, symmetric=symmetric, seed=seed
-    )
+    flags = {"givens": givens, "minimal": minimal, "symmetric": symmetric, "kept": kept}
+    named = _command("sudoku", count, box=f"{boxes[0]}x{boxes[1]}", **flags, seed=seed)
     return lines(make, count, named, output)
 
 

@@ -180,3 +180,37 @@ def mix_pattern(pattern: NDArray[np.bool_], draws: NDArray[np.int64]) -> None:
         if pattern[a, c] and pattern[b, d] and not pattern[a, d] and not pattern[b, c]:
             pattern[a, c] = pattern[b, d] = False
             pattern[a, d] = pattern[b, c] = True
+
+
+@njit(cache=True, nogil=True)
+def mix_grid(grid: NDArray[np.uint8], rows: int, wide: int, seed: int, moves: int) -> None:
+    """Random switches, in place, of a full Sudoku `grid` [n * n] (values 1..n) with boxes of `rows` x `wide`.
+
+    Two rows of a band (or columns of a stack) hold the same values in another order. From one place, follow the value
+    of the second to where the first holds it, until the way closes: both hold the same values on it, so that exchanging
+    them there keeps both rows, and as they cross the same boxes, columns and boxes too. The same draw undoes the move.
+    """
+    n = rows * wide
+    state = np.uint64(seed)
+    place = np.empty(n + 1, np.int64)
+    draw = np.empty(4, np.int64)
+    for _ in range(moves):
+        for i in range(4):
+            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            draw[i] = np.int64(state >> np.uint64(33))
+        upright = draw[0] >> 30
+        group, line, step = (wide, 1, n) if upright else (rows, n, 1)
+        first = (draw[1] * n) >> 31
+        second = first // group * group + ((draw[2] * group) >> 31)
+        if first == second:
+            continue
+        for i in range(n):
+            place[grid[first * line + i * step]] = i
+        start = (draw[3] * n) >> 31
+        i = start
+        while True:
+            a, b = first * line + i * step, second * line + i * step
+            grid[a], grid[b] = grid[b], grid[a]
+            i = place[grid[a]]
+            if i == start:
+                break
