@@ -14,7 +14,7 @@ import dibs
 from dibs.bench.cells import Cell
 from dibs.bench.experiment import Choice
 from dibs.bench.instances import BUNDLED, FORMULAS, chosen, load, relabelled, revealed
-from dibs.problem import CNF, InputError, Instance, Latin, Sudoku
+from dibs.problem import CNF, InputError, Latin, Sudoku
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT
 
 
@@ -210,18 +210,14 @@ def test_a_cell_does_not_depend_on_the_others() -> None:
     assert EVEN.seed(3) != other.seed(3), "not the same squares with more holes"
 
 
-def test_cells_of_sudokus(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
-
-    def made(count: int, **said: Any) -> list[Instance]:
-        asked.append({"count": count} | said)
-        return load("sample17", count)
-
-    monkeypatch.setattr("dibs.generate.sudoku", made)
-    cell = Cell(family="sudoku", size=25, kept=0.44)
-    found = chosen(Choice(cell=(cell,), sample=2, seed=5))
-    assert asked == [{"count": 2, "box": (5, 5), "kept": 0.44, "seed": cell.seed(5)}]
-    assert found.cell == ["sudoku 25x25, 44 % kept"] * 2
+def test_cells_of_sudokus() -> None:
+    cell, full = Cell(family="sudoku", size=9, kept=0.4), Cell(family="sudoku", size=4, kept=5)
+    found = chosen(Choice(cell=(cell, full), sample=2, seed=5))
+    assert found.cell == ["sudoku 9x9, 40 % kept"] * 2 + ["sudoku 4x4, 5 kept"] * 2
+    assert [np.count_nonzero(one.values) for one in found.every if isinstance(one, Sudoku)] == [32, 32, 5, 5]
+    assert [one.line() for one in dibs.generate.sudoku(2, kept=0.4, seed=cell.seed(5))] == [
+        one.line() for one in found.every[:2]
+    ]
 
 
 def test_cells_of_formulas_know_their_variables() -> None:

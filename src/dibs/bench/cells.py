@@ -14,7 +14,7 @@ from dibs.problem.latin import LARGEST as LARGEST_LATIN
 Family = Literal["latin", "sudoku", "sat"]
 
 LEAST = 5  # variables of a formula: with fewer there are not as many different clauses as it would have
-LARGEST_SUDOKU = 25
+LARGEST_SUDOKU = 36
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class Cell:
     holes: float | None = None  # a fraction of its cells, or a number of them
     balanced: bool | None = None  # as many holes in every row and column; otherwise anywhere
     size: int | None = None  # of a Sudoku: rows and columns
-    kept: float | None = None  # the fraction of a full grid's cells that is given
+    kept: float | None = None  # a fraction of a full grid's cells, or a number of them, is given
     variables: int | None = None  # of a satisfiable random 3-SAT formula with different clauses
 
     NEEDS: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -51,17 +51,11 @@ class Cell:
         _whole("variables", self.variables, LEAST, None)
         _whole("size", self.size, 4, LARGEST_SUDOKU)
         if self.size is not None and isqrt(self.size) ** 2 != self.size:
-            raise ValueError(f"size = {self.size}: boxes are square, choose 4, 9, 16 or 25")
-        if self.kept is not None and not (_number(self.kept) and 0 < self.kept <= 1):
-            raise ValueError(f"kept = {self.kept!r}: it must be a fraction of the cells, above 0 and at most 1")
-        if self.holes is not None:
-            self._check_holes(self.holes)
-
-    def _check_holes(self, holes: Any) -> None:
-        """By the generator, which makes nothing yet."""
-        if not _number(holes):
-            raise ValueError(f"holes = {holes!r}: it must be a fraction of the cells, or a number of them")
-        self.made(1, 0)
+            raise ValueError(f"size = {self.size}: boxes are square, choose 4, 9, 16, 25 or 36")
+        for name in ("holes", "kept"):
+            if (value := getattr(self, name)) is not None and not _number(value):
+                raise ValueError(f"{name} = {value!r}: it must be a fraction of the cells, or a number of them")
+        self.made(1, 0)  # the generator checks the rest; it makes nothing yet
 
     def told(self) -> dict[str, Any]:
         """Its settings; `Cell(**told)` is the same cell."""
@@ -73,7 +67,8 @@ class Cell:
         if self.family == "latin":
             return f"latin {self.order}, {self._share()}" + (" anywhere" if not self.balanced else "")
         if self.family == "sudoku":
-            return f"sudoku {self.size}x{self.size}, {100 * (self.kept or 0):.3g} % kept"
+            share = f"{100 * self.kept:.3g} %" if isinstance(self.kept, float) else self.kept
+            return f"sudoku {self.size}x{self.size}, {share} kept"
         return f"sat {self.variables}"
 
     def _share(self) -> str:
@@ -100,8 +95,7 @@ class Cell:
             return generate.latin(count, order=self.order, holes=self.holes, balanced=balanced, seed=seed)
         if self.family == "sudoku":
             side = isqrt(self.size or 0)
-            settings: dict[str, Any] = {"box": (side, side), "kept": self.kept, "seed": seed}
-            return generate.sudoku(count, **settings)
+            return generate.sudoku(count, box=(side, side), kept=self.kept, seed=seed)
         assert self.variables is not None
         return generate.sat(count, variables=self.variables, satisfiable=True, distinct=True, seed=seed)
 
