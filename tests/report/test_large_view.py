@@ -120,6 +120,13 @@ def test_limits_in_words(tmp_path: Path, ours: list[Any], peer: list[Any], says:
     assert any("LIMIT counts" in note for note in table.notes)
 
 
+def test_a_peer_that_ends_speaks_for_one_that_does_not(tmp_path: Path) -> None:
+    [table] = shown(tmp_path, searches([1300]), searches([None]), searches([1200])).tables
+    assert "at p50 not below the best peer, B (1,300 against 1,200 ms, 1.08 of it)" in table.notes[0]
+    [table] = shown(tmp_path / "x", searches([1100]), searches([None]), searches([1200])).tables
+    assert "at p50 nothing can be said, the best peer ends at its limit: A" in table.notes[0]
+
+
 def test_searches_at_their_limit_count_as_at_least_the_limit(tmp_path: Path) -> None:
     [table] = shown(tmp_path, searches([10, 10, 10, 10, None]), searches([10] * 5)).tables
     ours = line(table, "ours")
