@@ -28,6 +28,7 @@ CAPTION = (
 LOWER = "LIMIT counts searches that ended at their limit: unsolved, and in every figure with at least the limit (≥)."
 ROUNDING = 1e-9  # of percentiles
 ACROSS = 3  # panels side by side
+ABOVE = 1.25  # where an arrow stands above its figure
 WIDE = 2 * COLUMN + 0.2  # inches: both columns of a paper
 
 
@@ -264,7 +265,9 @@ def _cactus(contest: Contest, every: Sequence[Measured]) -> Picture:
             for at, pen in styles.items():
                 times = np.sort(one.time[~one.limited[:, at], at])
                 name = contest.rows[at] if one is every[0] else None
-                axes.plot(times, np.arange(1, len(times) + 1), label=name, markevery=0.12, **pen)
+                steps = np.append(times[:1], times), np.arange(min(1, len(times)) + len(times))
+                marks = (1, max(1, len(times) // 6))
+                axes.plot(*steps, label=name, drawstyle="steps-post", markevery=marks, **pen)
             if limit:
                 axes.axvline(limit, color=GREY, linewidth=0.6, linestyle=(0, (1, 1.5)))
             axes.set_title(one.cell.label, fontsize=SMALL)
@@ -309,9 +312,12 @@ def _orders(contest: Contest, every: Sequence[Measured]) -> Picture | None:
                 found = [hardest[order].times(at)[what] for order in orders]
                 name = contest.rows[at] if axes is panels[0] else None
                 axes.plot(orders, [figure.value for figure in found], label=name, **pen)
-                cut = [(order, figure.value) for order, figure in zip(orders, found, strict=True) if figure.least]
-                for order, value in cut:
-                    axes.annotate("", (order, value * 1.6), (order, value), arrowprops={"arrowstyle": "->", "lw": 0.6})
+                cut = [
+                    (order, ABOVE * figure.value) for order, figure in zip(orders, found, strict=True) if figure.least
+                ]
+                axes.plot(
+                    *np.array(cut).reshape(-1, 2).T, color=pen["color"], marker=r"$\uparrow$", mew=0.2, linestyle=""
+                )
             axes.set(yscale="log", xlabel="order", xticks=orders)
             axes.set_title(what, fontsize=SMALL)
             thousands(axes.yaxis)
