@@ -20,11 +20,12 @@ def record(row: str, instance: int, nodes: int = 1, **more: Any) -> Record:
     plain |= {"row": row, "instance": instance, "number": instance, "givens": 0, "variables": 0, "status": "SAT"}
     plain |= {"nodes": nodes, "backtracks": 2 * nodes, "tries": 2 * nodes, "asks": 0, "calls": 0, "depth": 1}
     plain |= {"search_seconds": nodes / 1000}
+    plain |= {"cell": "", "around_seconds": 0.0, "load_seconds": 0.0}
     plain |= {"model_seconds": 0.0, "options": "{}", "seed": 0, "version": "1", "machine": "m"}
     return plain | more
 
 
-def manifest(rows: Sequence[str], count: int, view: str = "rows", **more: Any) -> dict[str, Any]:
+def manifest(rows: Sequence[str], count: int, view: str = "rows", /, **more: Any) -> dict[str, Any]:
     plain = {"experiment": "made", "title": "Made", "view": view, "choice": {"puzzles": "few"}}
     told = [{"name": row, "options": {}, "guidance": {}, "asked": "everywhere"} for row in rows]
     return plain | {"instances": {"count": count, "digest": "d"}, "rows": told, "guides": {}, "version": "1"} | more

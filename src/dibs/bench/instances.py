@@ -1,4 +1,4 @@
-"""The instances of an experiment: a list, a sample of it, relabelled, with more givens; or formulas; all by seed."""
+"""The instances of an experiment: a list, a sample of it, relabelled, with more givens; or generated; all by seed."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ from dibs.bench.experiment import PUZZLES, Choice
 from dibs.lists import LISTS, path_of
 from dibs.problem import InputError, Instance, Sudoku, read_instances
 
-FORMULAS = 1000  # of each size, unless `sample` says otherwise
+FORMULAS = 1000  # of each size or cell, unless `sample` says otherwise
 BUNDLED = {"sample17": "sample17.txt", "hard300": "hard300.txt", "doubted": "doubted.txt.xz"}
 
 
 @dataclass(frozen=True)
 class Instances:
-    """What is searched. `number`, `givens` and `variables` say where each comes from."""
+    """What is searched. `number`, `givens`, `variables` and `cell` say where each comes from."""
 
     every: Sequence[Instance]
-    number: Sequence[int]  # its place in the list, from 0; of a formula, among those with as many variables
+    number: Sequence[int]  # its place in the list, from 0; of a formula, among those of its cell
     givens: Sequence[int]  # its number of givens, where the experiment asks for that; otherwise 0
     variables: Sequence[int]  # of a generated formula; otherwise 0
+    cell: Sequence[str]  # the label of a generated one's cell; of others, and of formulas by `variables`, empty
     digest: str  # of the problems: runs with the same rows and the same digest have the same counts
 
     def __len__(self) -> int:
@@ -35,11 +36,9 @@ class Instances:
 
 def chosen(choice: Choice) -> Instances:
     """The instances that a choice stands for; the first bad one raises."""
-    if choice.variables is not None:
-        count = choice.sample or FORMULAS
-        counts = count if isinstance(count, tuple) else (count,) * len(choice.variables)
-        return formulas(choice.variables, counts, choice.seed)
-    assert not isinstance(choice.sample, tuple), "that is about formulas"
+    if choice.cells():
+        return generated(choice)
+    assert not isinstance(choice.sample, tuple), "that is about generated instances"
     every = load(choice.puzzles or PUZZLES)
     number = np.arange(len(every))
     if choice.sample is not None and choice.sample < len(every):
@@ -53,21 +52,28 @@ def chosen(choice: Choice) -> Instances:
         buckets = np.repeat(choice.givens, len(some)).tolist()
         some = [one for givens in choice.givens for one in revealed(some, givens, choice.seed)]
         number = np.tile(number, len(choice.givens))
-    return Instances(some, number.tolist(), buckets, [0] * len(some), _digest(some))
+    return Instances(some, number.tolist(), buckets, [0] * len(some), [""] * len(some), _digest(some))
 
 
-def formulas(variables: Sequence[int], counts: Sequence[int], seed: int) -> Instances:
-    """So many satisfiable random 3-SAT formulas of each size, with different clauses, about as many as half of all
-    formulas can bear: the sets of the paper's Table 3. More of them begin with the same ones."""
-    from dibs.generate import sat
+def generated(choice: Choice) -> Instances:
+    """So many instances of each cell. More of them begin with the same ones.
 
-    some: list[Instance] = [
-        one
-        for size, count in zip(variables, counts, strict=True)
-        for one in sat(count, variables=size, satisfiable=True, distinct=True, seed=seed)
-    ]
-    number = [i for count in counts for i in range(count)]
-    return Instances(some, number, [0] * len(some), np.repeat(variables, counts).tolist(), _digest(some))
+    Formulas by `variables` have different clauses, about as many as half of all formulas can bear: the sets of the
+    paper's Table 3.
+    """
+    cells = choice.cells()
+    count = choice.sample or FORMULAS
+    counts = count if isinstance(count, tuple) else (count,) * len(cells)
+    some = [one for (cell, seed), count in zip(cells, counts, strict=True) for one in cell.made(count, seed)]
+    owner = [cell for (cell, _), count in zip(cells, counts, strict=True) for _ in range(count)]
+    return Instances(
+        every=some,
+        number=[i for count in counts for i in range(count)],
+        givens=[0] * len(some),
+        variables=[cell.variables or 0 for cell in owner],
+        cell=[cell.label if choice.cell else "" for cell in owner],
+        digest=_digest(some),
+    )
 
 
 def _digest(some: Sequence[Instance]) -> str:

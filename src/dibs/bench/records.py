@@ -37,15 +37,18 @@ COLUMNS = {
     "number": "Int32",  # its place in the list
     "givens": "Int16",  # 0: not asked for
     "variables": "Int32",  # of a generated formula; otherwise 0
+    "cell": "String",  # the label of the cell that it was generated for; otherwise empty
     "status": "String",
-    "nodes": "Int64",
-    "backtracks": "Int64",
+    "nodes": "Int64",  # of another engine: its decisions
+    "backtracks": "Int64",  # of another engine: its conflicts
     "tries": "Int64",
     "asks": "Int64",
     "calls": "Int64",  # forward passes of a model
     "depth": "Int32",
     "search_seconds": "Float64",
     "model_seconds": "Float64",
+    "around_seconds": "Float64",  # of search_seconds: outside the search's own clock; 0 where all is on that clock
+    "load_seconds": "Float64",  # what it took to load the guide, before all searches; 0 where it was not measured
     "path_p": "List(Float32)",  # the guide's probability of the solution's value
     "path_place": "List(UInt8)",  # values that it puts before the solution's
     "path_sure": "List(Float32)",  # probability of the likeliest value, averaged over the unknown cells
@@ -62,7 +65,7 @@ COLUMNS = {
     "machine": "String",
 }
 # Columns that shards of earlier versions do not have, and what stands there when they are read.
-LATER: dict[str, int | None] = {"variables": 0, "tries": None}
+LATER: dict[str, Any] = {"variables": 0, "tries": None, "cell": "", "around_seconds": 0.0, "load_seconds": 0.0}
 
 
 def frames() -> Any:

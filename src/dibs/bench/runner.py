@@ -3,6 +3,9 @@
 Rows without a guide search one instance at a time and take turns, so that whatever else the machine does hits them
 alike. Rows with a trained guide run many instances at once: a model is asked about a batch, and the time of a search is
 its share of the batch's. Rows that search without their guide first (`after`) take turns with the plain ones.
+
+An experiment that interleaves its rows has one task for each instance: all rows, one after the other, beginning with
+another one each time; see `contender`.
 """
 
 from __future__ import annotations
@@ -11,10 +14,12 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from dibs.bench.cells import Cell
+from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
 from dibs.bench.origin import machine, version
@@ -55,9 +60,11 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
     """What a run is a run of: `run.json`. Two runs with the same description have the same counts."""
     rows = [
         {"name": row.name, "options": told(row.options), "guidance": told(row.guidance), "asked": row.asked}
+        | _more(row)
         for row in experiment.rows
     ]
-    return {
+    turns = {"interleave": True, "engines": engines(experiment)} if experiment.interleave else {}
+    return turns | {
         "experiment": experiment.name,
         "title": experiment.title,
         "view": experiment.view,
@@ -72,15 +79,41 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
 
 def guides(experiment: Experiment) -> dict[str, str]:
     """The guides that the rows name, with the beginnings of their hashes; one that is not there raises."""
-    names = sorted({row.guidance.guide for row in experiment.rows if row.guidance.guide})
+    names = sorted({name for row in experiment.rows for name in row.every_guide()})
     return {name: verify(find(name)).sha256[WEIGHTS][:12] for name in names}
+
+
+def engines(experiment: Experiment) -> dict[str, str]:
+    """The engines that the rows name, with the versions of their packages; one that is not installed raises."""
+    from importlib import metadata
+
+    from dibs.engines.registry import ENGINES, adapter
+
+    found = {}
+    for name in sorted({row.engine for row in experiment.rows} & ENGINES.keys()):
+        adapter(name)
+        found[name] = f"{ENGINES[name].needs} {metadata.version(ENGINES[name].needs)}"
+    return found
 
 
 def told(record: Any) -> dict[str, Any]:
     """The fields of an options record that are not the defaults."""
     plain = type(record)()
-    found = {key: value for key, value in asdict(record).items() if value != getattr(plain, key)}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+    found = {f.name: value for f in fields(record) if (value := getattr(record, f.name)) != getattr(plain, f.name)}
+    return {key: _plain(value) for key, value in found.items()}
+
+
+def _plain(value: Any) -> Any:
+    """For JSON."""
+    return [one.told() if isinstance(one, Cell) else one for one in value] if isinstance(value, tuple) else value
+
+
+def _more(row: Row) -> dict[str, Any]:
+    """What a row says beyond options and a guide, if it does."""
+    found: dict[str, Any] = {"policy": row.policy} if row.as_policy else {}
+    if row.settings is not None:
+        found |= {"engine": row.engine, "settings": told(row.settings)}
+    return found | ({"guides": dict(row.guides)} if row.guides else {})
 
 
 class Bench:
@@ -90,10 +123,22 @@ class Bench:
         self.experiment = experiment
         self.instances = instances
         self._models: dict[tuple[Any, ...], Denoiser] = {}
+        self.guides: list[DiBS | None] = []
+        self.contenders: list[Contender] = []
+        if experiment.interleave:
+            some, loads = self._throwaway(), Loads()
+            self.contenders = [Contender(row, some, loads) for row in experiment.rows]
+            return
         self.guides = [self._guide(row) for row in experiment.rows]
         shapes = {(one.structure.family, one.structure.literals): one for one in reversed(instances.every)}
         for number in range(len(self.guides)):
             self._warm(number, list(shapes.values()))
+
+    def _throwaway(self) -> list[Instance]:
+        """An instance of each shape that is not searched for a record, or, of a list, the first one of that shape."""
+        cells = self.experiment.choice.cells()
+        some = [next(cell.made(1, cell.seed(seed + 1))) for cell, seed in cells] or self.instances.every
+        return list({(one.structure.family, one.structure.literals): one for one in reversed(some)}.values())
 
     def _guide(self, row: Row) -> DiBS | None:
         """The guide of a row, before any search: one that is not there or cannot take these puzzles raises at once."""
@@ -121,6 +166,8 @@ class Bench:
         finished: dict[int, set[int]] = defaultdict(set)
         for name, instance in done:
             finished[names[name]].add(instance)
+        if self.experiment.interleave:
+            return self._one_by_one(finished)
         turns = [i for i, row in enumerate(self.experiment.rows) if self._takes_turns(i, row)]
         parts = [turns, *([i] for i in names.values() if i not in turns)]
         tasks: list[Task] = []
@@ -132,6 +179,16 @@ class Bench:
                     if rows := tuple(row for row in part if instance not in finished[row]):
                         missing[rows].append(instance)
                 tasks += [Task(rows, tuple(some)) for rows, some in missing.items()]
+        return tasks
+
+    def _one_by_one(self, finished: dict[int, set[int]]) -> list[Task]:
+        """A task for each instance: the first ones of all cells, then the second ones, and so on."""
+        tasks: list[Task] = []
+        count = len(self.experiment.rows)
+        for place in sorted(range(len(self.instances)), key=lambda i: self.instances.number[i]):
+            turn = [(first + self.instances.number[place]) % count for first in range(count)]
+            if rows := tuple(row for row in turn if place not in finished[row]):
+                tasks.append(Task(rows, (place,)))
         return tasks
 
     def _takes_turns(self, number: int, row: Row) -> bool:
@@ -151,6 +208,13 @@ class Bench:
 
     def _searched(self, number: int, some: Sequence[Instance], places: Sequence[int]) -> Columns:
         row = self.experiment.rows[number]
+        if self.contenders:
+            one = self.contenders[number]
+            loads = [one.load_seconds.get(instance.structure.family, 0.0) for instance in some]
+            found = [one.solve(instance, place) for instance, place in zip(some, places, strict=True)]
+            around = [seconds for _, seconds in found]
+            outcomes = [outcome for outcome, _ in found]
+            return self._columns(row, places, outcomes) | {"around_seconds": around, "load_seconds": loads}
         outcomes, more = self._outcomes(row, row.options, self.guides[number], some, places)
         return self._columns(row, places, outcomes) | more
 
@@ -171,7 +235,7 @@ class Bench:
     def _columns(self, row: Row, places: Sequence[int], outcomes: Sequence[Outcome]) -> Columns:
         count = len(outcomes)
         asked = {"asked": row.asked} if row.asked != "everywhere" else {}
-        options = json.dumps(told(row.options) | told(row.guidance) | asked)
+        options = json.dumps(told(row.options) | told(row.guidance) | asked | _more(row))
         lists: Columns = {name: [[]] * count for name, kind in COLUMNS.items() if kind.startswith("List")}
         return lists | {
             "row": [row.name] * count,
@@ -179,6 +243,7 @@ class Bench:
             "number": [self.instances.number[i] for i in places],
             "givens": [self.instances.givens[i] for i in places],
             "variables": [self.instances.variables[i] for i in places],
+            "cell": [self.instances.cell[i] for i in places],
             "status": [str(o.status) for o in outcomes],
             "nodes": [o.nodes for o in outcomes],
             "backtracks": [o.backtracks for o in outcomes],
@@ -189,6 +254,8 @@ class Bench:
             "search_seconds": [o.seconds for o in outcomes],
             # The oracle is a yardstick, not a way to solve: its own search is no part of the figures.
             "model_seconds": [o.guide_seconds if o.calls else 0.0 for o in outcomes],
+            "around_seconds": [0.0] * count,
+            "load_seconds": [0.0] * count,
             "options": [options] * count,
             "seed": [row.options.seed] * count,
             "version": [version()] * count,

@@ -26,8 +26,8 @@ def bench(
     *,
     quick: Annotated[bool, Parameter(help="the experiment's small fixed sample: two minutes at most")] = False,
     puzzles: Annotated[str | None, Parameter(help="another list of puzzles: a file, sample17, royle17 ...")] = None,
-    sample: Annotated[int | None, Parameter(help="only N puzzles, drawn at random; of formulas N of each size")] = None,
-    seed: Annotated[int | None, Parameter(help="of the sample, or of the formulas")] = None,
+    sample: Annotated[int | None, Parameter(help="only N puzzles, drawn at random; N of each generated kind")] = None,
+    seed: Annotated[int | None, Parameter(help="of the sample, or of generated instances")] = None,
     relabel: Annotated[int | None, Parameter(help="permute digits, rows, columns ... at random, by this seed")] = None,
     out: Annotated[Path | None, Parameter(help="the folder of the run; by default runs/NAME")] = None,
     fresh: Annotated[bool, Parameter(help="forget the records that are there and begin anew")] = False,
@@ -47,19 +47,21 @@ def bench(
     a limit are counted in the last column and stay in every figure. Times are
     wall-clock of one search on one core; rows take turns. Rows with a trained
     guide search many puzzles at once: their times are shares of a batch,
-    search and model together.
+    search and model together. Rows of an experiment that interleaves them
+    run one after the other on each instance, other engines among them.
 
     For example:
       dibs bench
       dibs bench table1 --quick
       dibs bench ablation --workers 2
       dibs bench sat --sample 100
+      dibs bench large --quick
       dibs bench my-rows.toml --puzzles my-puzzles.txt --sample 500 --markdown
     """
     from dibs.bench.experiment import Experiment
     from dibs.bench.instances import chosen
     from dibs.bench.records import Store, frames
-    from dibs.bench.runner import described, guides
+    from dibs.bench.runner import described, engines, guides
 
     if workers is not None and workers < 1:
         raise Refused(f"dibs: workers = {workers}: it must be 1 or more")
@@ -77,7 +79,10 @@ def bench(
         plan = replace(plan, choice=replace(base, **{k: v for k, v in told.items() if v is not None}))
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
-    guides(plan)  # before formulas are generated: one that is not there raises
+    guides(plan)  # before instances are generated: one that is not there raises
+    engines(plan)
+    if plan.interleave and (cluster is not None or (workers or 1) > 1):
+        raise Refused(f"dibs: the rows of {experiment} take turns in one process: no --workers, no --cluster")
     folder = out or Path("runs") / _name(plan.name, quick, puzzles, sample, seed, relabel)
     with Terminal(lambda seconds: Meter("getting the instances ready") if seconds > 1 else None):
         instances = chosen(plan.choice)
@@ -156,7 +161,7 @@ def _show(store: Store, plan: Experiment, markdown: bool) -> None:
     from dibs.bench.summary import COUNTS, summarise
     from dibs.report import table
 
-    if plan.view == "sat":  # means over formulas of all sizes would say nothing
+    if plan.view in ("sat", "large"):  # means over instances of all sizes would say nothing
         _show_report(store, markdown)
         return
     records = store.records(COUNTS)
@@ -164,7 +169,9 @@ def _show(store: Store, plan: Experiment, markdown: bool) -> None:
     shared = records.filter(records["instance"].is_in(everywhere.implode()))
     if not len(shared):
         return
-    title = f"{plan.title}: {len(everywhere):,} " + (f"of {plan.choice.puzzles}" if plan.choice.puzzles else "formulas")
+    title = f"{plan.title}: {len(everywhere):,} " + (
+        f"of {plan.choice.puzzles}" if plan.choice.puzzles else "generated"
+    )
     if plan.choice.relabel is not None:
         title += f", relabelled by seed {plan.choice.relabel}"
     if len(shared) < len(plan.rows) * store.manifest["instances"]["count"]:

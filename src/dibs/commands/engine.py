@@ -9,39 +9,21 @@ from typing import Any
 
 from dibs import engines
 from dibs.commands.answer import Answer
-from dibs.engines.options import EngineOptions
 from dibs.engines.proof import formula_path
-from dibs.engines.registry import adapter, check_advice, check_proofs
-from dibs.guide.guidance import Guidance
+from dibs.engines.registry import adapter, check_proofs, chosen_fields
 from dibs.problem import CNF, Instance
 from dibs.search import Outcome, Status
 from dibs.search.policy import Waiting, waiting
-
-OF_GUIDES = ("advice", "sure", "depth", "keep", "asks")  # without a guide they would do nothing
-OF_DECISIONS = ("sure", "depth", "keep")
-REFUSED_OF_GUIDES = ("alpha", "steps")  # of the paper's score at one cell; engines read probabilities
 
 
 class Engine:
     """An engine that is not dibs' own, with the user's settings; raises ValueError where they make no sense."""
 
     def __init__(self, name: str, given: Mapping[str, Any], proof: str | None) -> None:
-        own = [key for key in given if key not in (*EngineOptions.__dataclass_fields__, *Guidance.__dataclass_fields__)]
-        for key in (*own, *(key for key in REFUSED_OF_GUIDES if key in given)):
-            if (key, given[key]) != ("count", 1):
-                raise ValueError(f"{key} = {given[key]!r} is for dibs' own search, not for engine {name}")
-        guidance = Guidance(**{key: given[key] for key in Guidance.__dataclass_fields__ if key in given})
-        for key in OF_GUIDES:
-            if key in given and guidance.guide is None:
-                raise ValueError(f"{key} = {given[key]!r} is about a guide: name one with guide")
         self.name = name
-        self.options = EngineOptions(**{k: given[k] for k in EngineOptions.__dataclass_fields__ if k in given})
+        self.options, guidance = chosen_fields(name, given)
         self.guide: Waiting | None = waiting(guidance) if guidance.guide else None
         self.proof = None if proof is None else Path(proof)
-        advice = check_advice(name, self.options.advice)
-        for key in OF_DECISIONS:
-            if key in given and advice != "decisions":
-                raise ValueError(f"{key} = {given[key]!r} is about advice = 'decisions', not {advice!r}")
         if proof is not None:
             check_proofs(name)
         adapter(name)  # raises where it is not installed

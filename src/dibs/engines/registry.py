@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from dibs.engines.options import EngineOptions
+from dibs.guide.guidance import Guidance
 from dibs.problem.text import InputError
+
+OF_GUIDES = ("advice", "sure", "depth", "keep", "asks")  # without a guide they would do nothing
+OF_DECISIONS = ("sure", "depth", "keep")
+REFUSED_OF_GUIDES = ("alpha", "steps")  # of the paper's score at one cell; engines read probabilities
 
 
 class Engine(NamedTuple):
@@ -50,6 +57,28 @@ def check_advice(name: str, advice: str) -> str:
     if advice not in doors:
         raise ValueError(f"advice = {advice!r}: engine {name} takes {' or '.join(doors)}")
     return advice
+
+
+def chosen_fields(name: str, given: Mapping[str, Any]) -> tuple[EngineOptions, Guidance]:
+    """The records that a user's settings make for an engine that is not dibs' own; ValueError where they make no sense.
+
+    Whether the engine is installed is `adapter`'s to say.
+    """
+    find(name)
+    own = [key for key in given if key not in (*EngineOptions.__dataclass_fields__, *Guidance.__dataclass_fields__)]
+    for key in (*own, *(key for key in REFUSED_OF_GUIDES if key in given)):
+        if (key, given[key]) != ("count", 1):
+            raise ValueError(f"{key} = {given[key]!r} is for dibs' own search, not for engine {name}")
+    guidance = Guidance(**{key: given[key] for key in Guidance.__dataclass_fields__ if key in given})
+    for key in OF_GUIDES:
+        if key in given and guidance.guide is None:
+            raise ValueError(f"{key} = {given[key]!r} is about a guide: name one with guide")
+    options = EngineOptions(**{key: given[key] for key in EngineOptions.__dataclass_fields__ if key in given})
+    advice = check_advice(name, options.advice)
+    for key in OF_DECISIONS:
+        if key in given and advice != "decisions":
+            raise ValueError(f"{key} = {given[key]!r} is about advice = 'decisions', not {advice!r}")
+    return options, guidance
 
 
 def check_proofs(name: str) -> None:

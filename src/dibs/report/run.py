@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.bench.cells import Cell
 from dibs.bench.experiment import PUZZLES
 from dibs.bench.records import Store
 from dibs.bench.summary import COUNTS, Summary, summarise
@@ -77,6 +78,8 @@ class Run:
             if isinstance(choice.get("sample"), list):
                 return text.replace(": ", ": up to ", 1) + " formulas of each size"
             return f"{text} formulas " + ("of each size" if len(variables) > 1 else f"with {variables[0]} variables")
+        if cells := choice.get("cell"):
+            return f"{text} " + (f"of each of {len(cells)} kinds" if len(cells) > 1 else f"of {Cell(**cells[0]).label}")
         text += f" of {Path(choice.get('puzzles', PUZZLES)).name}"
         if choice.get("relabel") is not None:
             text += f", relabelled by seed {choice['relabel']}"
@@ -103,11 +106,15 @@ class Run:
         """Where the figures come from."""
         guides = [f"{name} {digest}" for name, digest in self.manifest.get("guides", {}).items()]
         choice = self.manifest["choice"]
-        drawn = "formulas" if "variables" in choice else "sample"
-        sample = f"{drawn} drawn by seed {choice.get('seed', 0)}" if {"sample", "variables"} & set(choice) else ""
+        drawn = "formulas" if "variables" in choice else "instances" if "cell" in choice else "sample"
+        by_seed = {"sample", "variables", "cell"} & set(choice)
+        sample = f"{drawn} drawn by seed {choice.get('seed', 0)}" if by_seed else ""
         instances = f"instances {self.manifest['instances']['digest']}"
         versions, machines = (", ".join(self._kinds(what)) for what in ("version", "machine"))
-        parts = [f"dibs {versions}", instances, sample, f"guides: {', '.join(guides)}" if guides else "", machines]
+        engines = [f"{name} of {package}" for name, package in self.manifest.get("engines", {}).items()]
+        parts = [f"dibs {versions}", instances, sample]
+        parts += [f"{what}: {', '.join(some)}" for what, some in (("guides", guides), ("engines", engines)) if some]
+        parts.append(machines)
         return f"Made of records of {'; '.join(part for part in parts if part)}."
 
     def _kinds(self, column: str) -> dict[str, int]:

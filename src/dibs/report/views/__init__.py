@@ -10,7 +10,7 @@ from dibs.bench.records import Store
 from dibs.problem import InputError
 from dibs.report.run import Run
 from dibs.report.section import Section
-from dibs.report.views import ablation, difficulty, rows, sat, steps, table1, theory
+from dibs.report.views import ablation, difficulty, large, rows, sat, steps, table1, theory
 
 PATH = ("path_p", "path_place", "path_sure")
 LEDGER = tuple(f"ledger_{what}" for what in ("arity", "p", "place", "entered", "wrong", "cut", "good"))
@@ -24,9 +24,12 @@ VIEWS: dict[str, View] = {
     "steps": steps.section,
     "theory": theory.section,
     "sat": sat.section,
+    "large": large.section,
 }
 SIZES = ("variables", "tries")
-COLUMNS: dict[str, tuple[str, ...]] = {"steps": PATH, "theory": LEDGER, "sat": SIZES}  # beyond those of all views
+CELLS = ("cell", "around_seconds", "load_seconds")
+# Beyond those of all views.
+COLUMNS: dict[str, tuple[str, ...]] = {"steps": PATH, "theory": LEDGER, "sat": SIZES, "large": CELLS}
 
 
 def read(folder: Path) -> Run:

@@ -1,0 +1,100 @@
+"""A row as its user would run it: from an instance to its checked answer, with everything in between on the clock.
+
+Off the clock is what a process does once: compiling or loading the kernel, loading a guide, and the tables that dibs
+makes for each shape of instances. All of it is done on throw-away instances before the first search.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from time import perf_counter
+
+from dibs import engines
+from dibs.bench.experiment import Row
+from dibs.engines.advisor import Advisor, settle
+from dibs.guide import Guidance
+from dibs.guide.asks import Guide
+from dibs.guide.load import chosen
+from dibs.problem import InputError, Instance
+from dibs.search import Outcome
+from dibs.search.policy import waiting
+from dibs.search.solve import solve_together
+
+NODES, SECONDS = 2_000, 1.0  # of a throw-away search: enough to ask the guide of a policy that begins without it
+
+
+class Loads:
+    """The guides of a run: loaded once, and what that took. Rows with the same guide share it."""
+
+    def __init__(self) -> None:
+        self._guides: dict[Guidance, Guide] = {}
+        self._seconds: dict[str | None, float] = {}  # of the first load of these weights
+
+    def load(self, guidance: Guidance, policy: bool, instance: Instance) -> tuple[Guide | None, float]:
+        """The guide, if it takes such instances, and the seconds. That of a policy is the one `dibs.solve` will use."""
+        begin = perf_counter()
+        if policy:
+            guide: Guide | None = waiting(guidance)
+            if waiting(guidance).refusal(instance.structure):  # otherwise it has loaded its weights
+                return None, 0.0
+        else:
+            if guidance not in self._guides:
+                loaded = chosen(guidance)
+                assert loaded is not None
+                self._guides[guidance] = loaded
+            guide = self._guides[guidance]
+        return guide, self._seconds.setdefault(guidance.guide, perf_counter() - begin)
+
+
+class Contender:
+    """A row that is ready: its guides are loaded and its code is compiled for instances like `throwaway`."""
+
+    def __init__(self, row: Row, throwaway: Sequence[Instance], loads: Loads) -> None:
+        self.row = row
+        self.guides: dict[str, Guide] = {}  # by family
+        self.load_seconds: dict[str, float] = {}  # by family
+        for one in throwaway:
+            guide = self._guide(one, loads)
+            self._solve(one, 0, brief=True)
+            root = settle(one.structure, one.given)
+            if guide is not None and root is not None:
+                Advisor(guide, one).ask(*root, depth=0)
+
+    def _guide(self, instance: Instance, loads: Loads) -> Guide | None:
+        family = instance.structure.family
+        guidance = self.row.guidance_for(family)
+        if guidance.guide is None:
+            return None
+        guide, seconds = loads.load(guidance, self.row.as_policy, instance)
+        self.load_seconds[family] = max(seconds, self.load_seconds.get(family, 0.0))
+        if guide is None or self.row.as_policy:
+            return guide
+        refusal = getattr(guide, "refusal", None)
+        if refusal is not None and (reason := refusal(instance.structure)):
+            raise InputError(f"row {self.row.name!r}: {reason}")
+        self.guides[family] = guide
+        return guide
+
+    def solve(self, instance: Instance, place: int) -> tuple[Outcome, float]:
+        """An outcome whose `seconds` and `guide_seconds` are all that passed, and how much of it was outside the
+        search's own clock: writing a formula, making an engine, checking the answer. `place`: for `random` choices."""
+        gc.collect()  # what earlier searches have left behind is not this one's
+        begin = perf_counter()
+        outcome = self._solve(instance, place)
+        took = perf_counter() - begin
+        whole = max(0.0, took - outcome.guide_seconds)
+        return replace(outcome, seconds=whole), max(0.0, whole - outcome.seconds)
+
+    def _solve(self, instance: Instance, place: int, brief: bool = False) -> Outcome:
+        row, guide = self.row, self.guides.get(instance.structure.family)
+        if row.settings is not None:
+            settings = replace(row.settings, seconds=SECONDS) if brief else row.settings
+            return engines.solve(instance, row.engine, guide=guide, **asdict(settings))
+        options = dict(row.said) if row.as_policy else asdict(row.options)
+        if brief:
+            options |= {"nodes": NODES, "seconds": SECONDS}
+            options |= {"after": 0} if row.options.after is not None else {}
+        policy = row.policy if row.as_policy else "plain" if guide is None and row.options.order != "oracle" else None
+        return solve_together([instance], guide=guide, policy=policy, places=[place], block=1, **options)[0]
