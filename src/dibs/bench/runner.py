@@ -30,6 +30,7 @@ from dibs.guide.card import WEIGHTS, find, verify
 from dibs.guide.denoiser import Denoiser
 from dibs.problem import InputError, Instance
 from dibs.search import Options, Outcome
+from dibs.search.policy import SUITED, SUITED_LARGE, suited
 from dibs.search.solve import BLOCK as TOGETHER
 from dibs.search.solve import solve_together
 
@@ -79,8 +80,12 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
 
 def guides(experiment: Experiment) -> dict[str, str]:
     """The guides that the rows name, with the beginnings of their hashes; one that is not there raises."""
-    names = sorted({name for row in experiment.rows for name in row.every_guide()})
-    return {name: verify(find(name)).sha256[WEIGHTS][:12] for name in names}
+    names = {name for row in experiment.rows for name in row.every_guide()}
+    if "auto" in names:
+        families = {{"sat": "cnf"}.get(cell.family, cell.family) for cell, _ in experiment.choice.cells()} or {"sudoku"}
+        found = {table[family] for table in (SUITED, SUITED_LARGE) for family in families if family in table}
+        names = names - {"auto"} | found
+    return {name: verify(find(name)).sha256[WEIGHTS][:12] for name in sorted(names)}
 
 
 def engines(experiment: Experiment) -> dict[str, str]:
@@ -145,7 +150,7 @@ class Bench:
         wanted = row.guidance
         if wanted.guide is None:
             return None
-        key = wanted.guide, wanted.threads, wanted.runtime, wanted.bare
+        key = suited(wanted.guide, self.instances.every[0].structure), wanted.threads, wanted.runtime, wanted.bare
         if key not in self._models:
             self._models[key] = Denoiser.load(*key[:3], bare=wanted.bare)
         model = self._models[key]

@@ -62,7 +62,7 @@ def with_complements(structure: Structure, level: Level) -> Structure:
     """The same for one level, where L + l may be given as well: it says that l, a domain by itself, is false."""
     of = tables(structure, level)
     beside = (of.address + 1).astype(np.uint32)  # a domain {l, its complement}
-    return replace(structure, _tables={level: of._replace(address=np.concatenate([of.address, beside]))})
+    return replace(structure, _tables={(level, False): of._replace(address=np.concatenate([of.address, beside]))})
 
 
 def measure(
