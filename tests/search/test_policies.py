@@ -24,7 +24,7 @@ from randoms import mixture, stubborn, sudoku
 
 MOST = 7  # solutions counted
 LEVELS = ("eliminate", "naked", "hidden")
-SELECTS = ("mrv", "mrv-confident", "confident")
+SELECTS = ("mrv", "mrv-confident", "confident", "weighted")
 STRATEGIES = ("dfs", "restarts", "discrepancy")
 KEEPS = (None, 0, 0.9)
 TRIGGERS = ("always", "binary", "ternary", "worth")
@@ -62,11 +62,11 @@ def some(judged: Problems, turn: int, every: int) -> Problems:
 
 
 def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems) -> None:
-    """All 108 combinations; each meets some of the problems at one level with one guide, dfs for all solutions too."""
+    """All 144 combinations; each meets some of the problems at one level with one guide, dfs for all solutions too."""
     names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree", "reach"))
     asked = again = 0
     for turn, (select, strategy, keep, trigger) in enumerate(product(SELECTS, STRATEGIES, KEEPS, TRIGGERS)):
-        level = LEVELS[(turn + turn // 3) % 3]
+        level = LEVELS[(turn + turn // 3) % 3] if select != "weighted" else LEVELS[1 + turn % 2]
         problems, plain = some(judged, turn, 19 if level != "eliminate" else 67)
         options: dict[str, Any] = {
             "select": select, "strategy": strategy, "keep": keep, "trigger": trigger, "price": 0.01,
@@ -127,7 +127,7 @@ def test_the_race_gives_the_answer_of_the_plain_search(
         monkeypatch.setattr("dibs.search.race.SHARE", share)
         guide = Counting(GUIDES[name])
         part = some(judged, turn, 13)
-        select, strategy = SELECTS[turn % 3], STRATEGIES[turn // 2 % 3]
+        select, strategy = SELECTS[turn % 4], STRATEGIES[turn // 2 % 3]
         outcomes = compare(*part, guide=guide, after=after, select=select, strategy=strategy, keep=0.9, unit=2)
         assert [outcome.asks for outcome in outcomes] == [guide.asked.get(id(problem), 0) for problem in part[0]]
         asked += sum(guide.asked.values())
@@ -237,6 +237,8 @@ WAYS: list[dict[str, Any]] = [
     {"select": "mrv-confident", "strategy": "discrepancy", "keep": 0.5},
     {"select": "mrv-confident", "strategy": "restarts", "unit": 1, "trigger": "worth", "price": 0.01},
     {"select": "confident", "keep": 0, "trigger": "ternary", "count": 3},
+    {"select": "weighted", "strategy": "restarts", "unit": 2, "keep": 0, "asks": 2},
+    {"select": "weighted", "after": 2, "unit": 2, "strategy": "restarts"},
 ]
 
 

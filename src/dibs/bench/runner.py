@@ -30,7 +30,7 @@ from dibs.guide.card import WEIGHTS, find, verify
 from dibs.guide.denoiser import Denoiser
 from dibs.problem import InputError, Instance
 from dibs.search import Options, Outcome
-from dibs.search.policy import SUITED, SUITED_LARGE, suited
+from dibs.search.policy import SUITED, suited
 from dibs.search.solve import BLOCK as TOGETHER
 from dibs.search.solve import solve_together
 
@@ -83,8 +83,7 @@ def guides(experiment: Experiment) -> dict[str, str]:
     names = {name for row in experiment.rows for name in row.every_guide()}
     if "auto" in names:
         families = {{"sat": "cnf"}.get(cell.family, cell.family) for cell, _ in experiment.choice.cells()} or {"sudoku"}
-        found = {table[family] for table in (SUITED, SUITED_LARGE) for family in families if family in table}
-        names = names - {"auto"} | found
+        names = names - {"auto"} | {SUITED[family] for family in families}
     return {name: verify(find(name)).sha256[WEIGHTS][:12] for name in sorted(names)}
 
 

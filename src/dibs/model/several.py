@@ -27,7 +27,7 @@ Bools = NDArray[np.bool_]
 TIES: tuple[Tie, ...] = ("index", "index", "random", "reach")  # of the searches whose states are taken
 WALKS = 3  # solutions of an instance that are walked to
 DEEPER = 8  # states of a walk in a grid that are taken, besides the root
-NODES = 20_000  # of a search for a solution of a grid: one that takes longer goes without
+NODES = 6_000  # of a search for a solution of a grid: one that takes longer goes without
 FAMILY = 4  # solutions of a grid that come from one search: the others keep a random part of its values
 
 

@@ -14,7 +14,7 @@ from dibs.guide.asks import Asks
 from dibs.guide.card import find, verify
 from dibs.guide.guidance import Guidance
 from dibs.problem.structure import Structure
-from dibs.search.options import LARGE, Options
+from dibs.search.options import Options
 
 if TYPE_CHECKING:
     from dibs.guide.score import DiBS
@@ -32,9 +32,7 @@ class Policy:
 _PLAIN = Options(level="hidden", tie="reach")
 _GUIDED = replace(_PLAIN, select="auto", keep=0.9, strategy="restarts")
 
-# The guides of a policy: by family, with one more for grids above 16x16.
-SUITED = {"sudoku": "relational", "latin": "relational-latin", "cnf": "sat"}
-SUITED_LARGE = {"sudoku": "relational-sudoku"}
+SUITED = {"sudoku": "relational", "latin": "relational-latin", "cnf": "sat"}  # guide `auto`, by family
 
 POLICIES: dict[str, Policy] = {
     "auto": Policy(
@@ -96,10 +94,7 @@ class Waiting:
 
 def suited(name: str | None, structure: Structure | None) -> str:
     """The guide that a name means; `auto`: the one that comes with dibs for such problems."""
-    if name != "auto" or structure is None:
-        return SUITED["sudoku"] if name == "auto" else name or ""
-    large = SUITED_LARGE if structure.decisions > LARGE else SUITED
-    return large.get(structure.family, SUITED[structure.family])
+    return SUITED["sudoku" if structure is None else structure.family] if name == "auto" else name or ""
 
 
 @cache
