@@ -286,6 +286,11 @@ def test_policies_with_their_own_guide() -> None:
     formula = CNF(4, [[1, 2], [-1, 3], [-2, -3, 4], [-4, 1], [-1, -3, -4], [1, -2, 4]])
     plain = dibs.solve(formula, policy="plain", level="eliminate")
     assert plain.nodes > 1
-    alone = dibs.solve(formula, policy="auto", after=1, level="eliminate")  # the guide refuses: it knows grids only
+    raced = [dibs.solve(formula, policy="auto", after=1, level="eliminate")]
+    assert (raced[0].status, raced[0].asks) == (plain.status, 1)  # that for formulas
+    queens = own_queens(6)
+    plain = dibs.solve(queens, policy="plain", level="eliminate")
+    alone = dibs.solve(queens, policy="auto", after=1, level="eliminate")  # no guide for a problem of one's own
     assert (alone.status, alone.nodes, alone.asks) == (plain.status, plain.nodes, 0)
+    assert plain.nodes > 1
     assert dibs.solve(Sudoku.parse("." * 81), policy="auto").status == "SAT"
