@@ -20,6 +20,7 @@ from dibs.search.policy import POLICIES
 from dibs.search.solve import solve_together
 from dibs.search.tables import tables
 from guides import BAD, SURE, Scored, knowing, seeded
+from queens import queens
 from randoms import mixture, stubborn, sudoku
 
 MOST = 7  # solutions counted
@@ -288,9 +289,9 @@ def test_policies_with_their_own_guide() -> None:
     assert plain.nodes > 1
     raced = [dibs.solve(formula, policy="auto", after=1, level="eliminate")]
     assert (raced[0].status, raced[0].asks) == (plain.status, 1)  # that for formulas
-    queens = own_queens(6)
-    plain = dibs.solve(queens, policy="plain", level="eliminate")
-    alone = dibs.solve(queens, policy="auto", after=1, level="eliminate")  # no guide for a problem of one's own
+    board = queens(6)
+    plain = dibs.solve(board, policy="plain", level="eliminate")
+    alone = dibs.solve(board, policy="auto", after=1, level="eliminate")  # no guide for a problem of one's own
     assert (alone.status, alone.nodes, alone.asks) == (plain.status, plain.nodes, 0)
     assert plain.nodes > 1
     assert dibs.solve(Sudoku.parse("." * 81), policy="auto").status == "SAT"

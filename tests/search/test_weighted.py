@@ -164,11 +164,9 @@ def test_what_auto_stands_for() -> None:
     auto = Options(select="auto", keep=0.9, strategy="restarts", after=1000)
     small, formula = Sudoku.parse("." * 81), CNF(2, [[1, 2]])
     for instance in (small, formula, Sudoku.parse("." * 256)):
-        assert auto.suited(instance.structure) == Options(
-            select="confident", keep=0.9, strategy="restarts", after=1000
-        )
-    for instance in (Latin([0] * 289), Sudoku([0] * 625)):
-        large = auto.suited(instance.structure)
+        assert auto.suited(instance.structure) == Options(select="confident", keep=0.9, strategy="restarts", after=1000)
+    for grid in (Latin([0] * 289), Sudoku([0] * 625)):
+        large = auto.suited(grid.structure)
         assert (large.select, large.asks, large.keep) == ("weighted", 1, 0)
         assert large.after is not None
         assert large.after < 1000

@@ -16,7 +16,9 @@ Runtime = Literal["auto", "onnx"]
 class Guidance:
     """A guide and the settings of the paper's score. Nothing here can change an answer."""
 
-    guide: str | None = option(None, "a trained guide: relational, sat, transformer, ... or a folder with card.json; auto: by family")
+    guide: str | None = option(
+        None, "a trained guide: relational, sat, transformer, ... or a folder with card.json; auto: by family"
+    )
     alpha: float = option(0.8, "weight of the guide's preference; the rest is for consistency", None, 0, 1, whole=False)
     steps: int = option(1, "denoising steps, a forward pass each", None, 1, MOST_STEPS)
     threads: int = option(1, "threads of one forward pass", None, 1)

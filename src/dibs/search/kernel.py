@@ -552,7 +552,7 @@ def weightiest(t: Tables, s: Searches) -> Int:
 
 @_part
 def select(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Int:
-    """What to branch on: the undecided domain with the fewest open literals (MRV), ties by `rules.tie`; -1: none is left.
+    """What to branch on: the undecided domain with the fewest open literals (MRV), ties by `rules.tie`; -1: none.
 
     Where every variable has two values and there are clauses, a variable of the smallest open clause. Selection
     `first` takes the lowest number, `weighted` any group (`weightiest`). `bits` [rows] is scratch.
