@@ -137,33 +137,8 @@ def searches(t: Tables, rows: int, *sizes: int) -> Searches:
     """Room for `rows` searches, sizes as for `shapes`; `counts[:, PHASE]` is START."""
     u1, u4, u8, i8, f4, f8 = np.uint8, np.uint32, np.uint64, np.int64, np.float32, np.float64
     kinds = (
-        u8,
-        i8,
-        u1,
-        u4,
-        u8,
-        u4,
-        u4,
-        u4,
-        u4,
-        i8,
-        u4,
-        f4,
-        u4,
-        u1,
-        i8,
-        np.bool_,
-        f8,
-        f8,
-        i8,
-        f4,
-        f4,
-        f8,
-        f4,
-        i8,
-        u1,
-        i8,
-    )
+        u8, i8, u1, u4, u8, u4, u4, u4, u4, i8, u4, f4, u4, u1, i8, np.bool_, f8, f8, i8, f4, f4, f8, f4, i8, u1, i8,
+    )  # fmt: skip
     # All but the counters are written before they are read.
     room = Searches(*map(np.empty, shapes(t, rows, *sizes), kinds))
     room.counts[:] = 0

@@ -111,9 +111,7 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
     if forcing and not clauses.any() and not watching:
         swept = _swept(act, address, owner, sizes, domains)
     watched = (act != IGNORE) & ~swept
-    if forcing and (
-        watching or watched.any()
-    ):  # then literals are looked at one by one anyway, and domains are groups like others
+    if forcing and (watching or watched.any()):  # literals are looked at one by one: domains are groups like others
         act[branch] = FORCE
         watched |= branch
     watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
