@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check chromium agreement bench-core bench-adversaries bench-engines bench-file bench-page bench-resume screenshots figure-depths figure-sizes results clean
+.PHONY: run test check chromium agreement bench-core bench-adversaries bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -39,6 +39,10 @@ bench-adversaries: $(VENV)/.test-installed
 # What a guide does for Glucose, CaDiCaL and CP-SAT: conflicts and time as ratios (an hour; FAMILIES="sat-150 sat-200" fewer).
 bench-engines: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/engines.py $(if $(FAMILIES),--families $(FAMILIES)) $(if $(SAMPLE),--sample $(SAMPLE))
+
+# Policy `auto` on 2,000 mixed large instances against Glucose, the cost of UNSAT, memory at order 40 (half an hour).
+bench-mixed: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/mixed.py
 
 # Throughput and memory of `dibs solve` on a file of a million puzzles.
 bench-file: $(VENV)/.test-installed
