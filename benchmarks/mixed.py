@@ -5,7 +5,7 @@
 Latin squares of order 17 to 28 and Sudokus 9x9 to 25x25 around their peaks; in half of them one hole is filled with a
 value that the givens allow, which often leaves no solution. What `auto` takes for a proof of UNSAT is compared with the
 same search without a guide (`weighted`, restarts), with plain restarts (MRV, random values, ties by reach) and with
-plain depth-first search, one after the other on each instance. At the end: a square of order 40, and the memory of it all.
+plain depth-first search, one after the other on each instance. At the end: a square of order 40, and the most memory.
 """
 
 from __future__ import annotations
