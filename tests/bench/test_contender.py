@@ -193,8 +193,8 @@ def test_guides_are_loaded_once_and_the_time_is_kept(guides: Path, tmp_path: Pat
     assert {record["asks"] for record in found if record["row"] == "Glucose"} == {1}
 
 
-def test_a_policy_brings_its_own_guide(tmp_path: Path, shipped: Path) -> None:
-    """A guide for other families than an instance's is not an error of the row."""
+def test_a_policy_brings_its_own_guide(tmp_path: Path) -> None:
+    """The one for the family of each instance."""
     plan = read(tmp_path, CELLS + "[[row]]\npolicy = 'auto'\n")
     one = bench(plan)
     for record in performed(one):

@@ -9,6 +9,7 @@ import pytest
 
 import dibs
 from dibs import CNF, Asks, Latin, Options, Sudoku
+from dibs.cli import main
 from dibs.generate import latin
 from dibs.guide import Guidance
 from dibs.problem import Instance
@@ -192,6 +193,13 @@ def test_what_is_refused() -> None:
         Options(select="weighted", level="eliminate")
     with pytest.raises(ValueError, match="cannot be followed node by node"):
         Engine([Latin([0] * 16)], Options(select="weighted"), traced=True)
+
+
+def test_it_cannot_be_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    [square] = latin(1, order=17, holes=0.3, seed=1)
+    for words in (["--policy", "auto"], ["--select", "weighted", "--policy", "plain"], ["--compare", "guided"]):
+        assert main(["explain", square.line(), "--family", "latin", *words]) == 2
+        assert "select weighted cannot be explained" in capsys.readouterr().err
 
 
 def test_every_open_literal_is_asked_about() -> None:

@@ -86,14 +86,19 @@ def _handed_out(pool: ProcessPoolExecutor, tasks: Sequence[Task], ahead: int) ->
 @contextmanager
 def _deaf() -> Iterator[None]:
     """Ctrl-C comes afterwards. Processes that are started meanwhile never hear it: the first one ends the others."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
         yield
         return
+    heard: list[int] = []  # another thread, a library's, may get the signal, and Python would still tell this one
+    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+    if heard:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _begin(*what: Any) -> None:
