@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import dibs
+from dibs.bench import runner
 from dibs.bench.cells import Cell
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Choice, Experiment, Row
@@ -96,17 +97,14 @@ def performed(one: Bench) -> list[dict[str, Any]]:
 
 
 def test_rows_say_their_engine_and_share_a_limit(tmp_path: Path) -> None:
-    text = CELLS + OWN + ENGINES + "seconds = 5\nguide = {latin = 'relational-latin', sudoku = 'relational'}\n"
+    text = CELLS + OWN + ENGINES + "seconds = 5\nguide = 'auto'\n"
     rows = {row.name: row for row in read(tmp_path, text).rows}
     assert [row.seconds for row in rows.values()] == [30, 30, 30, 5]
     assert [row.engine for row in rows.values()] == ["own", "own", "glucose4", "cadical195"]
     assert rows["ours"].as_policy
     assert not rows["restarts"].as_policy
     assert rows["restarts"].options == Options(tie="reach", order="random", strategy="restarts", seconds=30)
-    guided = rows["CaDiCaL"]
-    assert guided.every_guide() == ["relational-latin", "relational"]
-    families = {family: guided.guidance_for(family).guide for family in ("latin", "sudoku", "cnf")}
-    assert families == {"latin": "relational-latin", "sudoku": "relational", "cnf": None}
+    assert set(runner.guides(read(tmp_path, text))) == {"relational", "relational-latin"}
 
 
 def test_every_instance_begins_with_another_row(tmp_path: Path) -> None:
@@ -180,7 +178,7 @@ def test_guides_are_loaded_once_and_the_time_is_kept(guides: Path, tmp_path: Pat
     plan = read(tmp_path, text)
     one = bench(plan)
     glucose, guided = one.contenders[2:]
-    assert glucose.guides["latin"] is guided.guides["latin"]
+    assert glucose.guide is guided.guide
     found = performed(one)
     loads: dict[str, set[float]] = {}
     for record in found:
@@ -272,6 +270,6 @@ def test_an_engine_that_is_not_installed_is_named_before_any_work(run: Run, monk
 
 
 def test_a_guide_that_cannot_take_an_instance(guides: Path, tmp_path: Path) -> None:
-    plan = read(tmp_path, CELLS + f"[[row]]\nname = 'mine'\nguide = {{latin = '{guides / 'transformer'}'}}\n")
+    plan = read(tmp_path, CELLS + f"[[row]]\nname = 'mine'\nguide = '{guides / 'transformer'}'\n")
     with pytest.raises(InputError, match="row 'mine': these weights take"):
         bench(plan)

@@ -16,36 +16,29 @@ from dibs.bench.experiment import Row
 from dibs.engines.advisor import Advisor, settle
 from dibs.guide import Guidance
 from dibs.guide.asks import Guide
-from dibs.guide.load import chosen
 from dibs.problem import InputError, Instance
 from dibs.search import Outcome
-from dibs.search.policy import waiting
+from dibs.search.policy import Waiting, suited, waiting
 from dibs.search.solve import solve_together
 
 NODES, SECONDS = 2_000, 1.0  # of a throw-away search: enough to ask the guide of a policy that begins without it
 
 
 class Loads:
-    """The guides of a run: loaded once, and what that took. Rows with the same guide share it."""
+    """What loading took, of each guide the first time. `waiting` has every guide once for all rows."""
 
     def __init__(self) -> None:
-        self._guides: dict[Guidance, Guide] = {}
-        self._seconds: dict[str | None, float] = {}  # of the first load of these weights
+        self._seconds: dict[str, float] = {}
 
-    def load(self, guidance: Guidance, policy: bool, instance: Instance) -> tuple[Guide | None, float]:
-        """The guide, if it takes such instances, and the seconds. That of a policy is the one `dibs.solve` will use."""
+    def load(self, guidance: Guidance, instance: Instance) -> tuple[Waiting, float, str | None]:
+        """The guide, the seconds, and why it cannot take such instances, if so."""
         begin = perf_counter()
-        if policy:
-            guide: Guide | None = waiting(guidance)
-            if waiting(guidance).refusal(instance.structure):  # otherwise it has loaded its weights
-                return None, 0.0
-        else:
-            if guidance not in self._guides:
-                loaded = chosen(guidance)
-                assert loaded is not None
-                self._guides[guidance] = loaded
-            guide = self._guides[guidance]
-        return guide, self._seconds.setdefault(guidance.guide, perf_counter() - begin)
+        guide = waiting(guidance)
+        reason = guide.refusal(instance.structure)  # loads the weights
+        if reason is not None:
+            return guide, 0.0, reason
+        name = suited(guidance.guide, instance.structure)
+        return guide, self._seconds.setdefault(name, perf_counter() - begin), None
 
 
 class Contender:
@@ -53,7 +46,7 @@ class Contender:
 
     def __init__(self, row: Row, throwaway: Sequence[Instance], loads: Loads) -> None:
         self.row = row
-        self.guides: dict[str, Guide] = {}  # by family
+        self.guide: Guide | None = None  # of a row that names one; a policy brings its own
         self.load_seconds: dict[str, float] = {}  # by family
         for one in throwaway:
             guide = self._guide(one, loads)
@@ -63,18 +56,17 @@ class Contender:
                 Advisor(guide, one).ask(*root, depth=0)
 
     def _guide(self, instance: Instance, loads: Loads) -> Guide | None:
-        family = instance.structure.family
-        guidance = self.row.guidance_for(family)
-        if guidance.guide is None:
+        if self.row.guidance.guide is None:
             return None
-        guide, seconds = loads.load(guidance, self.row.as_policy, instance)
-        self.load_seconds[family] = max(seconds, self.load_seconds.get(family, 0.0))
-        if guide is None or self.row.as_policy:
-            return guide
-        refusal = getattr(guide, "refusal", None)
-        if refusal is not None and (reason := refusal(instance.structure)):
+        family = instance.structure.family
+        guide, seconds, reason = loads.load(self.row.guidance, instance)
+        if reason is not None:
+            if self.row.as_policy:
+                return None
             raise InputError(f"row {self.row.name!r}: {reason}")
-        self.guides[family] = guide
+        self.load_seconds[family] = max(seconds, self.load_seconds.get(family, 0.0))
+        if not self.row.as_policy:
+            self.guide = guide
         return guide
 
     def solve(self, instance: Instance, place: int) -> tuple[Outcome, float]:
@@ -88,7 +80,7 @@ class Contender:
         return replace(outcome, seconds=whole), max(0.0, whole - outcome.seconds)
 
     def _solve(self, instance: Instance, place: int, brief: bool = False) -> Outcome:
-        row, guide = self.row, self.guides.get(instance.structure.family)
+        row, guide = self.row, self.guide
         if row.settings is not None:
             settings = replace(row.settings, seconds=SECONDS) if brief else row.settings
             return engines.solve(instance, row.engine, guide=guide, **asdict(settings))

@@ -22,7 +22,6 @@ Asked = Literal["everywhere", "path"]
 View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat", "large"]
 
 PUZZLES = "sample17"  # the list of an experiment that names none
-FAMILIES = ("sudoku", "latin", "cnf")  # that a guide is named for
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,6 @@ class Row:
     `engine`: another engine than dibs' own search, with its `settings`; of `options` it has seed and limit only.
     `policy`: in an experiment that interleaves its rows, the policy that it is; with no guide of the user's own it is
     handed to dibs' own solve as it is, with what the file has `said`. Options and guidance say what it stands for.
-    `guides`: instead of one guide, a guide for each family: (family, guide) pairs.
     """
 
     name: str
@@ -45,7 +43,6 @@ class Row:
     engine: str = "own"
     settings: EngineOptions | None = None
     policy: str | None = None
-    guides: tuple[tuple[str, str], ...] = ()
     said: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -68,19 +65,6 @@ class Row:
     def as_policy(self) -> bool:
         """Whether it is a policy of dibs, which brings a guide of its own or none."""
         return self.policy is not None and "guide" not in self.said
-
-    def guidance_for(self, family: str) -> Guidance:
-        """What guides it there; of a family that `guides` leaves out, nothing does."""
-        if not self.guides:
-            return self.guidance
-        guide = dict(self.guides).get(family)
-        return Guidance() if guide is None else replace(self.guidance, guide=guide)
-
-    def every_guide(self) -> list[str]:
-        """The names of the guides that it may ask."""
-        if self.guides:
-            return [guide for _, guide in self.guides]
-        return [] if self.guidance.guide is None else [self.guidance.guide]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,9 +211,8 @@ def _row(table: dict[str, Any], number: int, path: Path, ledger: bool, interleav
         row = _read(table, number, {key: value for key, value in table.items() if key in known})
         if interleave and row.asked != "everywhere":
             raise ValueError("asked = 'path' has no times: it does not go with interleave")
-        if not interleave and (row.engine != "own" or row.guides):
-            key = "engine" if row.engine != "own" else "guide"
-            raise ValueError(f"{key} = {table[key]!r} needs interleave = true: rows take turns instance by instance")
+        if not interleave and row.engine != "own":
+            raise ValueError(f"engine = {row.engine!r} needs interleave = true: rows take turns instance by instance")
         o = row.options
         if ledger and (o.after is not None or o.count > 1 or row.asked != "everywhere"):
             raise ValueError("a ledger is about one search for one solution: no `after`, no `count`, no `asked`")
@@ -239,30 +222,23 @@ def _row(table: dict[str, Any], number: int, path: Path, ledger: bool, interleav
 
 
 def _read(table: dict[str, Any], number: int, given: dict[str, Any]) -> Row:
-    guides = given.get("guide")
-    if isinstance(guides, dict):
-        for family, guide in guides.items():
-            if family not in FAMILIES or not isinstance(guide, str):
-                raise ValueError(f"guide = {guides!r}: it must be a text, or one for each of {', '.join(FAMILIES)}")
-        given = given | {"guide": next(iter(guides.values()), None)}
     for key in table.keys() & {"name", "policy", "guide", "worth", "engine"}:
-        if not isinstance(table[key], str) and not (key == "guide" and isinstance(guides, dict)):
+        if not isinstance(table[key], str):
             raise ValueError(f"{key} = {table[key]!r}: it must be a text")
     if not isinstance(given.get("bare", False), bool):
         raise ValueError(f"bare = {given['bare']!r}: choose true or false")
     name, engine = table.get("name", str(number)), table.get("engine", "own")
-    by_family = tuple(guides.items()) if isinstance(guides, dict) else ()
     if engine != "own":
         for key in ("policy", "asked"):
             if key in table:
                 raise ValueError(f"{key} = {table[key]!r} is for dibs' own search, not for engine {engine}")
         settings, guidance = chosen_for(engine, given)
         options = Options(seconds=settings.seconds)
-        return Row(name, options, guidance, engine=engine, settings=settings, guides=by_family, said=given)
+        return Row(name, options, guidance, engine=engine, settings=settings, said=given)
     for key in ("advice", "sure", "depth"):
         if key in given:
             raise ValueError(f"{key} = {given[key]!r} is for other engines: name one with engine")
     policy = table.get("policy")
     options, guidance = chosen_fields(policy, given, guided=True)
     asked = table.get("asked", "everywhere")
-    return Row(name, options, guidance, asked, policy=policy, guides=by_family, said=given)
+    return Row(name, options, guidance, asked, policy=policy, said=given)

@@ -80,7 +80,7 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
 
 def guides(experiment: Experiment) -> dict[str, str]:
     """The guides that the rows name, with the beginnings of their hashes; one that is not there raises."""
-    names = {name for row in experiment.rows for name in row.every_guide()}
+    names = {row.guidance.guide for row in experiment.rows if row.guidance.guide}
     if "auto" in names:
         families = {{"sat": "cnf"}.get(cell.family, cell.family) for cell, _ in experiment.choice.cells()} or {"sudoku"}
         names = names - {"auto"} | {SUITED[family] for family in families}
@@ -117,7 +117,7 @@ def _more(row: Row) -> dict[str, Any]:
     found: dict[str, Any] = {"policy": row.policy} if row.as_policy else {}
     if row.settings is not None:
         found |= {"engine": row.engine, "settings": told(row.settings)}
-    return found | ({"guides": dict(row.guides)} if row.guides else {})
+    return found
 
 
 class Bench:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from numpy.typing import NDArray
 
 from dibs.guide.asks import Asks
-from dibs.guide.card import find, verify
 from dibs.guide.guidance import Guidance
 from dibs.problem.structure import Structure
 from dibs.search.options import Options
@@ -80,12 +79,9 @@ class Waiting:
             return self._loaded[name]
 
     def refusal(self, structure: Structure) -> str | None:
-        """Why it cannot take problems of this structure, or None; another family need not load it."""
+        """Why it cannot take problems of this structure, or None."""
         if self.guidance.guide == "auto" and structure.family not in SUITED:
             return f"no guide for the family {structure.family} comes with dibs"
-        name = suited(self.guidance.guide, structure)
-        if name not in self._loaded and (family := verify(find(name)).family) != structure.family:
-            return f"{name} is a guide for the family {family}, not {structure.family}"
         return self.load(structure).refusal(structure)
 
     def rank(self, asks: Asks) -> NDArray[Any]:
