@@ -28,6 +28,7 @@ RUNS = (
     "difficulty",
     "steps",
     "sat",
+    "sat-large",
     "theory",
 )
 
