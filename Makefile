@@ -24,9 +24,9 @@ chromium:
 	    { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } > /dev/null 2>&1; }; } || \
 	  echo "no chromium: the tests of the page will be skipped"
 
-# The 10,000 random problems of the tests under all options and guides together (about 15 minutes).
+# The 10,000 random problems of the tests under all options and guides together, and 10,000 formulas (20 minutes).
 agreement: $(VENV)/.test-installed
-	$(BIN)/python -m pytest tests/search/test_answers.py --all-options
+	$(BIN)/python -m pytest tests/search/test_answers.py tests/engines/test_agreement.py --all-options
 
 # Ratios of the compiled core against yardsticks, all in one run. PUZZLES=file takes another list of 9x9 puzzles.
 bench-core: $(VENV)/.test-installed
