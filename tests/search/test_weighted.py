@@ -183,6 +183,8 @@ def test_the_guide_of_a_policy_is_that_of_the_family() -> None:
     assert asked == set(SUITED.values())
     own = dibs.Problem(2, exactly_one=[[0, 1]])
     assert auto.refusal(own.structure) == "no guide for the family problem comes with dibs"
+    with pytest.raises(dibs.InputError, match="no guide for the family problem"):
+        dibs.solve(own, policy="guided")
     assert suited("transformer", own.structure) == "transformer"
     [square] = latin(1, order=20, holes=0.42, balanced=True, seed=4)
     assert dibs.solve(square, policy="guided").asks == 1

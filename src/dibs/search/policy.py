@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dibs.guide.asks import Asks
 from dibs.guide.guidance import Guidance
+from dibs.problem import InputError
 from dibs.problem.structure import Structure
 from dibs.search.options import Options
 
@@ -80,17 +81,25 @@ class Waiting:
 
     def refusal(self, structure: Structure) -> str | None:
         """Why it cannot take problems of this structure, or None."""
-        if self.guidance.guide == "auto" and structure.family not in SUITED:
-            return f"no guide for the family {structure.family} comes with dibs"
-        return self.load(structure).refusal(structure)
+        try:
+            return self.load(structure).refusal(structure)
+        except _NoGuide as error:
+            return str(error)
 
     def rank(self, asks: Asks) -> NDArray[Any]:
         return self.load(asks.structure).rank(asks)
 
 
+class _NoGuide(InputError):
+    """No guide for a family comes with dibs."""
+
+
 def suited(name: str | None, structure: Structure | None) -> str:
-    """The guide that a name means; `auto`: the one that comes with dibs for such problems."""
-    return SUITED["sudoku" if structure is None else structure.family] if name == "auto" else name or ""
+    """The guide that a name means; `auto`: the one that comes with dibs for such problems, InputError if none does."""
+    family = "sudoku" if structure is None else structure.family
+    if name == "auto" and family not in SUITED:
+        raise _NoGuide(f"no guide for the family {family} comes with dibs")
+    return SUITED[family] if name == "auto" else name or ""
 
 
 @cache
