@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -29,7 +31,7 @@ from dibs.problem import InputError
 from dibs.search import Options
 from dibs.search.policy import POLICIES
 from dibs.search.solve import solve_together
-from runs import opened, plan, ready, same
+from runs import leftovers, opened, plan, ready, same
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT
 
 COUNTS = ("status", "nodes", "backtracks", "tries", "asks", "calls", "depth")
@@ -380,6 +382,33 @@ def test_whatever_ends_it_what_was_performed_is_there(
         keep(store, performed(bench, tasks[:1], end))
     done = store.records(()).rows()
     assert len(done) == tasks[0].records
+    keep(store, performed(bench, bench.tasks(done)))
+    store.close()
+    assert sorted(store.records(()).rows()) == sorted((row.name, i) for row in experiment.rows for i in range(4))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_while_a_shard_is_written(
+    small: tuple[Experiment, Instances, Bench], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of it, and again while the rest is written: nothing is lost, nothing is there twice."""
+    experiment, instances, bench = small
+    flush = os.fsync
+
+    def disturbed(file: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        flush(file)
+
+    monkeypatch.setattr(runner, "FLUSH", 0.0)
+    tasks = bench.tasks([])
+    store = opened(tmp_path, experiment, instances)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", disturbed)
+        with pytest.raises(KeyboardInterrupt):
+            keep(store, performed(bench, tasks))
+    done = store.records(()).rows()
+    assert len(done) == tasks[0].records
+    assert leftovers(tmp_path) == []
     keep(store, performed(bench, bench.tasks(done)))
     store.close()
     assert sorted(store.records(()).rows()) == sorted((row.name, i) for row in experiment.rows for i in range(4))

@@ -15,12 +15,13 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from importlib import import_module
 from typing import Any
 
 from dibs.bench.experiment import Experiment
 from dibs.bench.instances import Instances
+from dibs.bench.interrupt import ctrl_c_later
 from dibs.bench.runner import Bench, Columns, Performed, Task, described
 from dibs.problem import InputError
 
@@ -75,30 +76,12 @@ def _handed_out(pool: ProcessPoolExecutor, tasks: Sequence[Task], ahead: int) ->
     more: Iterator[Task] = iter(tasks)
     while True:
         while len(waiting) < ahead and (task := next(more, None)):
-            with _deaf():  # this may start a process
+            with ctrl_c_later():  # this may start a process: it never hears Ctrl-C, the first one ends it
                 waiting[pool.submit(_perform, task)] = task
         if not waiting:
             return
         for future in wait(waiting, return_when=FIRST_COMPLETED).done:
             yield waiting.pop(future), future.result()
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Ctrl-C comes afterwards. Processes that are started meanwhile never hear it: the first one ends the others."""
-    if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():  # Windows
-        yield
-        return
-    heard: list[int] = []  # another thread, a library's, may get the signal, and Python would still tell this one
-    handler = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        signal.signal(signal.SIGINT, handler)
-    if heard:
-        signal.raise_signal(signal.SIGINT)
 
 
 def _begin(*what: Any) -> None:

@@ -206,7 +206,7 @@ class Store:
                 file.flush()
                 os.fsync(file.fileno())
             part.replace(path)
-        except OSError:
+        except BaseException:
             part.unlink(missing_ok=True)
             raise
         folder = os.open(self.folder, os.O_RDONLY)

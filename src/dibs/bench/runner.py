@@ -16,12 +16,13 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields, replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dibs.bench.cells import Cell
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
+from dibs.bench.interrupt import ctrl_c_later
 from dibs.bench.origin import machine, version
 from dibs.bench.records import COLUMNS, Store, frame
 from dibs.bench.witness import Path, Witness
@@ -33,9 +34,6 @@ from dibs.search import Options, Outcome
 from dibs.search.policy import SUITED, suited
 from dibs.search.solve import BLOCK as TOGETHER
 from dibs.search.solve import solve_together
-
-if TYPE_CHECKING:
-    import polars as pl
 
 BLOCK = 256  # instances of a task
 TURN = 64  # instances that a plain row takes before the next row's turn
@@ -318,15 +316,16 @@ def keep(
                 report(task.records)
                 now = monotonic()
                 if now - written >= max(FLUSH, (now - begin) / SHARDS):
-                    store.append(_taken(waiting))
+                    _write(store, waiting)
                     written = now
         finally:
-            if waiting:
-                store.append(_taken(waiting))
+            _write(store, waiting)
 
 
-def _taken(waiting: list[Columns]) -> pl.DataFrame:
-    """The records so far; `waiting` is empty afterwards."""
-    found = frame({name: [value for columns in waiting for value in columns[name]] for name in COLUMNS})
-    waiting.clear()
-    return found
+def _write(store: Store, waiting: list[Columns]) -> None:
+    """The records so far, all of them whenever Ctrl-C comes; `waiting` is empty afterwards."""
+    with ctrl_c_later():
+        if waiting:
+            found = frame({name: [value for columns in waiting for value in columns[name]] for name in COLUMNS})
+            waiting.clear()
+            store.append(found)
