@@ -4,8 +4,8 @@
 
 Every instance is solved by every engine, alone and with each kind of advice, before the next one comes. Time has
 loading, search and the guide; seeds are 0, and the instances are those of `dibs generate`. CP-SAT is left out where
-OR-Tools is not installed. Writes one JSON line per solve to --out, from which the table can be printed again
-(--table FILE).
+OR-Tools is not installed. Writes one JSON line per solve to --out, after each instance: the same command goes on with
+what is there, and the table can be printed again (--table FILE).
 """
 
 from __future__ import annotations
@@ -41,35 +41,44 @@ ADVICE: dict[str, dict[str, dict[str, Any]]] = {
 
 
 def run(families: list[str], sample: int, guides: dict[str, str], out: Path | None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    found = _read(out) if out and out.exists() else []
+    done = {(record["family"], record["number"]) for record in found}
     for family in families:
         sat = family.startswith("sat")
         guide = dibs.load_guide(guides["sat" if sat else "grid"])
         names = ["glucose4", "cadical195"] if sat else ["cadical195", *(["cp-sat"] if _installed("cp-sat") else [])]
         for number, instance in enumerate(FAMILIES[family](sample)):
-            for engine in names:
-                for advice, options in {"alone": {}, **ADVICE[engine]}.items():
-                    helper = None if advice == "alone" else guide
-                    one = engines.solve(instance, engine, guide=helper, seconds=SECONDS, **options)
-                    record = {
-                        "family": family,
-                        "number": number,
-                        "engine": engine,
-                        "advice": advice,
-                        "status": one.status.value,
-                        "conflicts": one.backtracks,
-                        "decisions": one.nodes,
-                        "asks": one.asks,
-                        "seconds": one.seconds + one.guide_seconds,
-                        "guide_seconds": one.guide_seconds,
-                    }
-                    found.append(record)
-                    if out:
-                        with out.open("a") as file:
-                            file.write(json.dumps(record) + "\n")
+            if (family, number) in done:
+                continue
+            records = [
+                {"family": family, "number": number, "engine": engine, "advice": advice}
+                | _solved(instance, engine, None if advice == "alone" else guide, options)
+                for engine in names
+                for advice, options in {"alone": {}, **ADVICE[engine]}.items()
+            ]
+            found += records
+            if out:
+                with out.open("a") as file:
+                    file.writelines(json.dumps(record) + "\n" for record in records)
             print(f"\r{family}: {number + 1} of {sample}", end="", flush=True)
         print()
     return found
+
+
+def _solved(instance: Instance, engine: str, guide: dibs.Guide | None, options: dict[str, Any]) -> dict[str, Any]:
+    one = engines.solve(instance, engine, guide=guide, seconds=SECONDS, **options)
+    return {
+        "status": one.status.value,
+        "conflicts": one.backtracks,
+        "decisions": one.nodes,
+        "asks": one.asks,
+        "seconds": one.seconds + one.guide_seconds,
+        "guide_seconds": one.guide_seconds,
+    }
+
+
+def _read(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
 
 
 def _installed(engine: str) -> bool:
@@ -108,7 +117,7 @@ def main() -> None:
     parser.add_argument("--table", type=Path, help="print the table of an earlier run")
     given = parser.parse_args()
     if given.table:
-        records = [json.loads(line) for line in given.table.read_text().splitlines()]
+        records = _read(given.table)
     else:
         records = run(given.families, given.sample, {"sat": given.sat_guide, "grid": given.grid_guide}, given.out)
     print("\n".join(table(records)))
