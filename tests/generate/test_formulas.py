@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from pysat.solvers import Solver
 
-from dibs.generate import sat
+from dibs.generate import formulas, sat
 
 
 def test_clauses_have_distinct_variables_and_both_signs() -> None:
@@ -79,3 +81,12 @@ def test_sat_errors(options: dict[str, int], message: str) -> None:
 def test_hopeless_wish_ends() -> None:
     with pytest.raises(ValueError, match="ask for fewer clauses"):
         list(sat(1, variables=3, clauses=300, satisfiable=True))
+
+
+@pytest.mark.parametrize("engine", ["glucose4", "none"])
+def test_the_formulas_do_not_depend_on_who_finds_the_solutions(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours = [formula.clauses for formula in sat(10, variables=40, satisfiable=True, seed=4)]
+    monkeypatch.setattr(formulas, "LEARNING", 0)
+    if engine == "none":  # python-sat is an extra
+        monkeypatch.setitem(sys.modules, "pysat.solvers", None)
+    assert [formula.clauses for formula in sat(10, variables=40, satisfiable=True, seed=4)] == ours

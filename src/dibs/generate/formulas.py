@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from math import comb
 
 import numpy as np
 
 from dibs.generate.sudokus import check_count
+from dibs.problem import InputError
 from dibs.problem.cnf import CNF
 
 ATTEMPTS = 10_000  # formulas drawn for one satisfiable formula
+LEARNING = 100  # variables from which on Glucose is quicker than our search
 SMALL = 12  # variables up to which looking at all assignments is quicker than a search
 _SIGNS = np.array([-1, 1])
 
@@ -96,9 +99,14 @@ def _distinct(variables: int, clauses: int, k: int, rng: np.random.Generator) ->
 
 
 def _has_solution(formula: CNF) -> bool:
+    """By clause learning where it pays and python-sat is installed; which of the two cannot matter."""
+    from dibs.engines import solve
     from dibs.search.engine import Engine
     from dibs.search.options import Options
 
+    if formula.variables > LEARNING:
+        with suppress(InputError):
+            return solve(formula, "glucose4").solution is not None
     engine = Engine([formula], Options(level="naked", tie="reach", order="jw"))
     engine.run()
     return bool(engine.counters[0, 3])
