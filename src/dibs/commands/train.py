@@ -85,7 +85,7 @@ def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:
     from dibs.model import puzzles, several
 
     try:
-        if plan.data.formulas or plan.data.squares:
+        if plan.data.several:
             return several.load(plan.data, screen.making)
         return puzzles.load(plan.data, cache, screen.making)
     except InputError:

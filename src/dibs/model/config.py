@@ -35,7 +35,7 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Puzzles, by source, or formulas, or Latin squares. No puzzle has 17 givens: those are the test set."""
+    """Puzzles, by source, or formulas, or grids with many holes. No puzzle has 17 givens: those are the test set."""
 
     box: tuple[int, int] = _key((3, 3), "rows and columns of a box")
     csv: str = _key("", "a file with the columns quizzes,solutions instead of generated puzzles")
@@ -49,10 +49,18 @@ class Data:
     variables: tuple[int, int] = _key((5, 60), "least and most variables of a formula, evenly on a log scale")
     squares: int = _key(0, "Latin squares with holes instead of puzzles", 0)
     orders: tuple[int, int] = _key((8, 20), "least and most order of a square")
-    holes: tuple[float, float] = _key((0.36, 0.46), "least and most share of holes in a square")
-    solutions: int = _key(12, "solutions of a formula or square, at most, which targets are drawn from", 1)
+    kept: int = _key(0, "Sudokus with random cells kept, not always with one solution, instead of puzzles", 0)
+    sides: tuple[int, int] = _key((4, 5), "least and most side of their boxes")
+    holes: tuple[float, float] = _key((0.36, 0.46), "least and most share of holes in a square or such a Sudoku")
+    solutions: int = _key(12, "solutions of a formula, square or such a Sudoku, which targets are drawn from", 1)
     seed: int = _key(1, "of the generators", 0)
     held: float = _key(0.02, "share of each source that is held out for validation", 0, 0.5)
+
+    @property
+    def several(self) -> tuple[str, int] | None:
+        """The family and the number of instances with several solutions, if they take the place of puzzles."""
+        counts = {"cnf": self.formulas, "latin": self.squares, "sudoku": self.kept}
+        return next(((family, count) for family, count in counts.items() if count), None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Instances with several solutions, formulas and Latin squares with holes, and the states on the way to them.
+"""Instances with several solutions, formulas and grids with many holes, and the states on the way to them.
 
 Each solution is a right answer. So several are found for each instance, by searches with random orders, and the target
 of a state is how many of those that agree with it have a literal true.
@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 
 from dibs.generate.formulas import sat
 from dibs.generate.squares import latin
+from dibs.generate.sudokus import sudoku
 from dibs.guide.graph import Groups, groups_of
 from dibs.model.config import Data
-from dibs.problem import CNF, Latin
+from dibs.problem import CNF, Latin, Sudoku
 from dibs.problem.structure import Level
 from dibs.search.options import Options, Tie
 
 Bools = NDArray[np.bool_]
 
+LEVEL: dict[str, Level] = {"cnf": "naked", "latin": "hidden", "sudoku": "locked"}  # as policy `auto` has it
 TIES: tuple[Tie, ...] = ("index", "index", "random", "reach")  # of the searches whose states are taken
 WALKS = 3  # solutions of an instance that are walked to
-DEEPER = 8  # states of a walk in a square that are taken, besides the root
-NODES = 6_000  # of a search for a solution of a square: one that takes longer goes without
-FAMILY = 4  # solutions of a square that come from one search: the others keep a random part of its values
+DEEPER = 8  # states of a walk in a grid that are taken, besides the root
+NODES = 6_000  # of a search for a solution of a grid: one that takes longer goes without
+FAMILY = 4  # solutions of a grid that come from one search: the others keep a random part of its values
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,11 @@ class Several:
 
 
 def load(data: Data, progress: Callable[[str, int, int], None]) -> Several:
-    """The states of `data`'s formulas or Latin squares; they depend on the seed only."""
+    """The states of `data`'s formulas, Latin squares or Sudokus; they depend on the seed only."""
     states: list[State] = []
-    family, wanted, what = ("cnf", data.formulas, "formulas") if data.formulas else ("latin", data.squares, "squares")
+    assert data.several is not None
+    family, wanted = data.several
+    what = {"cnf": "formulas", "latin": "squares", "sudoku": "Sudokus"}[family]
     held, last = 0, round(wanted * data.held)
     for number in range(wanted):
         states += states_of(data, number)
@@ -69,22 +73,25 @@ def load(data: Data, progress: Callable[[str, int, int], None]) -> Several:
     return Several(family, states, held)
 
 
-def instance_of(data: Data, rng: np.random.Generator) -> CNF | Latin:
+def instance_of(data: Data, rng: np.random.Generator) -> CNF | Latin | Sudoku:
     """One instance of the kind that `data` asks for."""
     if data.formulas:
         least, most = np.log(data.variables)
         variables = round(float(np.exp(rng.uniform(least, most))))
         return next(sat(1, variables=variables, satisfiable=True, distinct=True, seed=int(rng.integers(2**40))))
-    order, holes = int(rng.integers(data.orders[0], data.orders[1] + 1)), float(rng.uniform(*data.holes))
-    balanced = bool(rng.random() < 0.75)
-    return next(latin(1, order=order, holes=holes, balanced=balanced, seed=int(rng.integers(2**40))))
+    if data.squares:
+        order, holes = int(rng.integers(data.orders[0], data.orders[1] + 1)), float(rng.uniform(*data.holes))
+        balanced = bool(rng.random() < 0.75)
+        return next(latin(1, order=order, holes=holes, balanced=balanced, seed=int(rng.integers(2**40))))
+    side, holes = int(rng.integers(data.sides[0], data.sides[1] + 1)), float(rng.uniform(*data.holes))
+    return next(iter(sudoku(1, box=(side, side), kept=1 - holes, seed=int(rng.integers(2**40)), workers=1)))
 
 
 def states_of(data: Data, number: int) -> Iterator[State]:
     """The states on the ways to some solutions of one instance."""
     rng = np.random.default_rng(np.random.SeedSequence((data.seed, number)))
     instance = instance_of(data, rng)
-    level: Level = "naked" if isinstance(instance, CNF) else "hidden"
+    level = LEVEL[instance.structure.family]
     known = solutions(instance, level, data.solutions, int(rng.integers(2**40)))
     groups = groups_of(instance.structure)
     for solution in known[rng.permutation(len(known))[:WALKS]]:
@@ -98,10 +105,10 @@ def states_of(data: Data, number: int) -> Iterator[State]:
             yield State(reduced(groups, open_, true), candidates[open_], target)
 
 
-def solutions(instance: CNF | Latin, level: Level, count: int, seed: int) -> Bools:
+def solutions(instance: CNF | Latin | Sudoku, level: Level, count: int, seed: int) -> Bools:
     """[k, L] different solutions, at most `count`, from searches with random orders.
 
-    In a square a search can be long: each solution that is found leads to others, which keep a part of its values.
+    For a grid a search can be long: each solution that is found leads to others, which keep a part of its values.
     """
     from dibs.search.engine import Engine
 
@@ -135,14 +142,14 @@ def _distinct(true: Bools) -> Bools:
     return found[found.any(axis=1)]
 
 
-def _partly(instance: Latin, values: NDArray[np.uint8], rng: np.random.Generator) -> Latin:
+def _partly(instance: Latin | Sudoku, values: NDArray[np.uint8], rng: np.random.Generator) -> Latin | Sudoku:
     """The instance with a random part of its holes filled as in the solution `values` [cells]."""
     filled = (instance.values > 0) | (rng.random(len(values)) < rng.uniform(0.1, 0.4))
     return type(instance)._of(instance.shape, np.where(filled, values, 0).astype(np.uint8))
 
 
 def _walk(
-    instance: CNF | Latin, level: Level, solution: Bools, tie: Tie, seed: int
+    instance: CNF | Latin | Sudoku, level: Level, solution: Bools, tie: Tie, seed: int
 ) -> Iterator[tuple[Bools, Bools, Bools]]:
     """(open, true, candidates) [L] of every state that a search branches on if it is told the solution."""
     from dibs.search.engine import Engine

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-Level = Literal["eliminate", "naked", "hidden"]
+Level = Literal["eliminate", "naked", "hidden", "locked"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 Ints = NDArray[np.integer[Any]]
@@ -30,7 +30,7 @@ class Need(IntEnum):
     """What a group asks of its literals from below."""
 
     NONE = 0  # at most one: nobody has to be true
-    IMPLIED = 1  # at least one, but it follows from the other groups: used only at level `hidden`
+    IMPLIED = 1  # at least one, but it follows from the other groups: used only at levels `hidden` and `locked`
     REQUIRED = 2  # at least one
 
 

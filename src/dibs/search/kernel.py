@@ -60,7 +60,7 @@ from dibs.search.state import (
     Rules,
     Searches,
 )
-from dibs.search.tables import CHOSEN, FORCE, ONE, SHIFT, Tables
+from dibs.search.tables import CHOSEN, FORCE, ONE, PIECE, SHIFT, Tables
 
 Int = Any  # a machine integer, signed or not as Numba infers it
 
@@ -106,7 +106,7 @@ def borrowed(t: Tables) -> Tables:
         t.rows, t.values, t.planes, t.forcing, t.watching, t.sweeping, t.hopeless,
         borrow(t.base), borrow(t.plane), borrow(t.plane_value), borrow(t.plane_first), borrow(t.mate_start),
         borrow(t.mate_word), borrow(t.mate_mask), borrow(t.watch_start), borrow(t.watch), borrow(t.group),
-        borrow(t.act), borrow(t.unit_start), borrow(t.unit_low), borrow(t.unit_high),
+        borrow(t.act), borrow(t.whole), borrow(t.unit_start), borrow(t.unit_low), borrow(t.unit_high),
         borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
         borrow(t.member_start), borrow(t.member), borrow(t.exact), borrow(t.clause),
         borrow(t.unit), borrow(t.address), borrow(t.outer),
@@ -149,15 +149,20 @@ def choose(t: Tables, s: Searches, address: Int, alone: bool, length: Int) -> tu
             s.trail[_at(length)] = np.uint32(word)
             s.lost[_at(length)] = hit
             length += hit != _NONE
-    literal = _at(np.int64(t.base[_at(domain)]) + value)
-    for k in range(t.mate_start[literal], t.mate_start[literal + _at(1)]):
+    return True, kill(t, s, np.int64(t.base[_at(domain)]) + value, length)
+
+
+@_part
+def kill(t: Tables, s: Searches, row: Int, length: Int) -> Int:
+    """Kill what row `row` of the mates has in the planes; returns the new trail length."""
+    for k in range(t.mate_start[_at(row)], t.mate_start[_at(row + 1)]):
         word = t.mate_word[_at(k)]
         hit = s.plane[word] & t.mate_mask[_at(k)]
         s.plane[word] ^= hit
         s.trail[_at(length)] = word
         s.lost[_at(length)] = hit
         length += hit != _NONE
-    return True, length
+    return length
 
 
 @_part
@@ -175,8 +180,10 @@ def watched(t: Tables, s: Searches, i: Int, bit: Int) -> tuple[Int, Int, Any]:
 
 
 @_part
-def digest(t: Tables, s: Searches, mark: Int, length: Int, queue: NDArray[np.uint32], tail: Int) -> tuple[bool, Int]:
-    """Bring the watched groups up to date with the trail from `mark`; returns (consistent, new queue length).
+def digest(
+    t: Tables, s: Searches, mark: Int, length: Int, queue: NDArray[np.uint32], tail: Int, locks: Int
+) -> tuple[bool, Int, Int]:
+    """Bring the watched groups up to date with the trail from `mark`; returns (consistent, new queue length, locks).
 
     It goes to the end even after a conflict, so that `undo` finds groups and trail in step.
     """
@@ -192,14 +199,45 @@ def digest(t: Tables, s: Searches, mark: Int, length: Int, queue: NDArray[np.uin
                 state = s.group[g] + change
                 s.group[g] = state
                 if state < _TWO:
-                    if state < ONE:
+                    act = t.act[g]
+                    if act == PIECE:
+                        if state < ONE:
+                            locks = lose(t, s, np.int64(g), queue, locks)
+                    elif state < ONE:
                         consistent = False
                         if len(s.weight) > 0:
                             s.weight[g] += np.float32(1)
-                    elif t.act[g] == FORCE:
+                    elif act == FORCE:
                         queue[_at(tail)] = np.uint32(state - ONE)
                         tail += 1
-    return consistent, tail
+    return consistent, tail, locks
+
+
+@_part
+def lose(t: Tables, s: Searches, g: Int, queue: NDArray[np.uint32], locks: Int) -> Int:
+    """Take a piece that has died out of its wholes; where one is left alone, queue it: 2 * piece + side of the whole.
+
+    These are queued from the end of the queue downwards, at `locks`, whose new value is returned.
+    """
+    pieces = np.int64(len(t.exact))
+    for side in range(2 * (g - pieces), 2 * (g - pieces) + 2):
+        whole = t.whole[_at(side)]
+        state = s.group[whole] - (ONE + (g - pieces))
+        s.group[whole] = state
+        if state >= ONE and state < _TWO:
+            last = 2 * (state - ONE)
+            last += t.whole[_at(last)] != whole
+            locks -= 1
+            queue[_at(locks)] = np.uint32(last)
+    return locks
+
+
+@_part
+def revive(t: Tables, s: Searches, g: Int) -> None:
+    """Put a piece back into its wholes."""
+    pieces = np.int64(len(t.exact))
+    for side in range(2 * (g - pieces), 2 * (g - pieces) + 2):
+        s.group[t.whole[_at(side)]] += ONE + (g - pieces)
 
 
 @_part
@@ -288,20 +326,31 @@ def values_changed(t: Tables, s: Searches, mark: Int, length: Int) -> Int:
 def propagate(
     t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, settled: Int, length: Int
 ) -> tuple[bool, Int]:
-    """Choose the queued addresses and all that follows; returns (consistent, new trail length).
+    """Choose the queued addresses and all that follows; returns (consistent, new trail length). Locks come last.
 
     Nothing follows any more from the trail up to `settled`; 0 for a new state.
     """
     head = 0
     alone = False
+    locks = np.int64(len(queue))
+    if len(t.watching) > 0:
+        consistent, tail, locks = digest(t, s, settled, length, queue, tail, locks)
+        if not consistent:
+            return False, length
     while True:
-        while head < tail:
+        while head < tail or (len(t.watching) > 0 and locks < len(queue)):
             mark = length
-            was_open, length = choose(t, s, queue[_at(head)], alone, length)
-            head += 1
-            consistent = True
+            was_open, consistent = True, True
+            if head < tail:
+                was_open, length = choose(t, s, queue[_at(head)], alone, length)
+                head += 1
+            elif len(t.watching) > 0:
+                side = np.int64(queue[_at(locks)])
+                locks += 1
+                if s.group[_at(len(t.exact) + (side >> 1))] < CHOSEN:
+                    length = kill(t, s, len(t.outer) + side, length)
             if len(t.watching) > 0:
-                consistent, tail = digest(t, s, mark, length, queue, tail)
+                consistent, tail, locks = digest(t, s, mark, length, queue, tail, locks)
             if not (was_open and consistent):
                 return False, length
         if not t.sweeping:
@@ -328,7 +377,11 @@ def undo(t: Tables, s: Searches, length: Int, mark: Int) -> None:
                 bits &= bits - _BIT
                 change = -CHOSEN if chosen else ONE + address
                 for k in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 1)]):
-                    s.group[t.watch[_at(k)]] += change
+                    g = t.watch[_at(k)]
+                    state = s.group[g]
+                    s.group[g] = state + change
+                    if state < ONE and t.act[g] == PIECE:
+                        revive(t, s, np.int64(g))
     for i in range(mark, length):
         s.plane[s.trail[_at(i)]] ^= s.lost[_at(i)]
 
@@ -513,10 +566,10 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
 
 
 @_part
-def stand(s: Searches) -> None:
+def stand(t: Tables, s: Searches) -> None:
     """Note the groups that the root leaves open: no node below has others."""
     count = np.int64(0)
-    for g in range(len(s.group)):
+    for g in range(len(t.exact)):
         if s.group[_at(g)] < CHOSEN:
             s.standing[_at(count)] = np.uint32(g)
             count += 1
@@ -942,8 +995,8 @@ def learn(t: Tables, s: Searches) -> None:
 
 
 @_part
-def again(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> Int:
-    """Go back to the root for another run; returns the queue length, or -1 if that is refuted.
+def again(t: Tables, s: Searches, rules: Rules) -> Int:
+    """Go back to the root for another run; returns the queue length, 0.
 
     What the last run refuted at the root stays out: those values are killed for good.
     """
@@ -955,8 +1008,7 @@ def again(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
     if counts[TOP]:
         undo(t, s, counts[TRAIL], mark)
         counts[TRAIL] = mark
-    tail, length = 0, mark
-    consistent = True
+    length = mark
     if counts[TOP]:
         for i in range(np.int64(s.frame_next[0]) - 1):
             address = np.int64(s.order[i])
@@ -966,15 +1018,10 @@ def again(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
             s.trail[_at(length)] = np.uint32(word)
             s.lost[_at(length)] = bit
             length += 1
-    if len(t.watching) > 0:
-        consistent, tail = digest(t, s, mark, length, queue, tail)
     counts[TRAIL] = length
     counts[TOP] = 0
     begin(s, rules)
-    if not consistent:
-        counts[PHASE] = UNSAT
-        return -1
-    return tail
+    return 0
 
 
 @_part
@@ -982,7 +1029,7 @@ def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Non
     """On a consistent state: note a solution, or open a node at what is selected."""
     counts = s.counts
     if counts[TOP] == 0 and len(s.weight) > 0:
-        stand(s)
+        stand(t, s)
     branch = select(t, s, rules, bits)
     if branch < 0:
         if counts[SOLUTIONS] < len(s.answer):
@@ -1110,7 +1157,7 @@ def advance_one(
                 settled = counts[TRAIL]
             else:
                 settled = np.int64(s.frame_mark[0])
-                tail = again(t, s, rules, queue)
+                tail = again(t, s, rules)
             if tail < 0:
                 continue
             consistent, length = propagate(t, s, queue, tail, settled, counts[TRAIL])

@@ -21,7 +21,9 @@ Strategy = Literal["dfs", "restarts", "discrepancy"]
 class Options:
     """What a search does. Nothing here can change an answer, only how soon it comes, or LIMIT where a limit is set."""
 
-    level: Level = option("hidden", "what one choice propagates", Level)
+    level: Level = option(
+        "hidden", "what one choice propagates: singles (naked, hidden), and what a line and a box lock (locked)", Level
+    )
     tie: Tie = option("index", "which of the domains with the fewest values is branched on", Tie)
     order: Order = option(
         "ascending", "which value is tried first; in a formula true is ascending, jw Jeroslow and Wang's", Order
@@ -33,7 +35,7 @@ class Options:
         "mrv",
         "which variable is branched on: the fewest values (in a formula: one of the smallest clause); of these, "
         "or of all, where the guide is sure; the first; weighted: of cells and places alike, what has few open and "
-        "often failed; auto: weighted in grids above 16x16, else confident",
+        "often failed; auto: weighted in grids above 16x16, in a Sudoku with level locked for hidden, else confident",
         Select,
     )
     keep: float | None = option(
@@ -77,11 +79,13 @@ class Options:
         """What selection `auto` stands for in problems of a structure; any other is itself.
 
         In a large grid one ranking of the root serves the whole search, runs are longer, and the guide comes in sooner:
-        there a node costs ten times as much as in a small one.
+        there a node costs ten times as much as in a small one. In a large Sudoku level `locked` takes the place of
+        `hidden`: a node costs twice as much, and there are a third as many.
         """
         if self.select != "auto":
             return self
         if structure.family not in ("sudoku", "latin") or structure.decisions <= LARGE:
             return replace(self, select="confident")
         after = None if self.after is None else min(self.after, 100)
-        return replace(self, select="weighted", keep=0.0, asks=1, unit=256, after=after)
+        level = "locked" if structure.family == "sudoku" and self.level == "hidden" else self.level
+        return replace(self, select="weighted", level=level, keep=0.0, asks=1, unit=256, after=after)

@@ -6,6 +6,7 @@ The kernel never sees a Sudoku or a clause: only these arrays. What a level mean
     eliminate   noticed when selected       fail when empty     not watched
     naked       forced at one, fail empty   the same            not watched
     hidden      forced at one, fail empty   the same            the same
+    locked      hidden, and what two groups share may lock both, as below
 
 What is forced is found in one of two ways. Where every forcing group is in one plane (below) of at most two words, as
 in a 9x9 Sudoku, a few passes of ANDs and ORs over all domains and groups find it (`sweep`). Otherwise groups are
@@ -14,6 +15,11 @@ in a 9x9 Sudoku, a few passes of ANDs and ORs over all domains and groups find i
 Inside the kernel the decision groups cut the literals into disjoint *domains* of at most 64 values. A literal's
 *address* is 64 * domain + value. Which literals are open is kept by value: a *plane* for each value has a bit for each
 domain, so one AND takes a value from a whole neighbourhood, and nine ANDs and ORs find every cell with one value left.
+At level `locked` the literals that two exactly-one groups share, two or more, are a *piece*: in a Sudoku, the places of
+a value where a line crosses a box. A group that such pieces cut up (each literal is in one of them) is a *whole*: when
+all its pieces but one have died, its true literal is in that one, so the other group of the piece loses the rest of its
+literals. Pieces are watched like groups, and wholes like groups of pieces.
+
 A structure's decision group that overlaps an earlier one or has more than 64 members is watched instead of branched
 on, and a literal left without a domain gets one of its own, {literal, its complement}; so every structure fits, and
 each solution is still found exactly once.
@@ -28,6 +34,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Level, Need, Structure
+from dibs.search.pieces import NO_PIECES, Pieces, pieces
 
 # A watched group's state is one number: (open members, plus CHOSEN for each true one) << SHIFT | sum of open addresses.
 # One subtraction kills a literal; with one member open the low bits *are* that literal; a satisfied group is far away.
@@ -35,14 +42,21 @@ from dibs.problem.structure import Level, Need, Structure
 SHIFT = 36
 ONE = 1 << SHIFT
 CHOSEN = 1 << (SHIFT + 13)
+NEVER = 1 << 60  # no group gets down to one member from there
 MOST_MEMBERS = (1 << 13) - 1
 DOMAIN = 64
 
+_BIT = np.uint64(1)
+
 IGNORE, CHECK, FORCE = 0, 1, 2  # what happens when a group runs out of open members
+PIECE = 3  # no group: when it runs out, it dies
 
 
 class Tables(NamedTuple):
-    """Read-only arrays of one structure at one level: L literals, D domains, G watched groups."""
+    """Read-only arrays of one structure at one level: L literals, D domains, W watched groups.
+
+    Level `locked` has Q pieces besides, and the wholes that they are parts of: G = W + Q + wholes. Otherwise G = W.
+    """
 
     rows: int  # R: domains go by 64, R is even
     values: int  # the most literals of a domain
@@ -56,22 +70,24 @@ class Tables(NamedTuple):
     plane: NDArray[np.uint64]  # [P+R] every literal open (`plane_bit` says where), then R words: undecided domains
     plane_value: NDArray[np.uint32]  # [P] the value of each plane word
     plane_first: NDArray[np.uint32]  # [P] the domain of its bit 0
-    mate_start: NDArray[np.uint32]  # [L+1] what choosing a literal kills in other domains: (plane word, mask) pairs
+    mate_start: NDArray[np.uint32]  # [L+2Q+1] what choosing a literal kills in other domains: (plane word, mask) pairs;
+    # then what dies when only piece q is left of its first whole (L + 2q), and of its second (L + 2q + 1)
     mate_word: NDArray[np.uint32]
     mate_mask: NDArray[np.uint64]
     watch_start: NDArray[np.uint32]  # [L+1] watched groups of a literal, its own domain among them if there are any
     watch: NDArray[np.uint32]
-    group: NDArray[np.int64]  # [G] group states with every literal open
-    act: NDArray[np.uint8]  # [G] IGNORE, CHECK or FORCE
+    group: NDArray[np.int64]  # [G] states with every literal open: of groups, pieces and wholes (open pieces, numbers)
+    act: NDArray[np.uint8]  # [G] IGNORE, CHECK, FORCE or PIECE
+    whole: NDArray[np.uint32]  # [2Q] the two wholes of each piece, as numbers in `group`
     unit_start: NDArray[np.uint32]  # [values+1] swept groups: all members have the same value, D <= 128
     unit_low: NDArray[np.uint64]  # their members among domains 0..63
     unit_high: NDArray[np.uint64]  # and 64..127
     peer_start: NDArray[np.uint32]  # [D+1] domains that can take a literal from each: (word, mask) pairs
     peer_word: NDArray[np.uint32]
     peer_mask: NDArray[np.uint64]
-    member_start: NDArray[np.uint32]  # [G+1] the members of watched groups
+    member_start: NDArray[np.uint32]  # [W+1] the members of watched groups
     member: NDArray[np.uint32]  # addresses, in the structure's order
-    exact: NDArray[np.bool_]  # [G] whether exactly one member is true: then a search can branch on the group
+    exact: NDArray[np.bool_]  # [W] whether exactly one member is true: then a search can branch on the group
     clause: NDArray[np.uint32]  # [C] the watched groups that are clauses: at least one, in a structure of two values
     unit: NDArray[np.uint32]  # addresses that a one-member group forces before any choice
     address: NDArray[np.uint32]  # [structure's literals] where each of its literals went
@@ -100,8 +116,10 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
     inner[outer[outer >= 0]] = np.flatnonzero(outer >= 0)
 
     act = np.where(s.need == Need.REQUIRED, CHECK if level == "eliminate" else FORCE, IGNORE).astype(np.uint8)
-    if level == "hidden":
+    if level in ("hidden", "locked"):
         act[s.need == Need.IMPLIED] = FORCE
+    cut = pieces(s, s.exclusive & ((act == FORCE) | branch)) if level == "locked" else NO_PIECES
+    watching = watching or len(cut.groups) > 0
     act[branch] = IGNORE
     forcing = level != "eliminate"
     address = address_of[inner[s.member]]
@@ -114,7 +132,8 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
     if forcing and (watching or watched.any()):  # literals are looked at one by one: domains are groups like others
         act[branch] = FORCE
         watched |= branch
-    watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
+    watch_start, watch, group = _watches(s, watched, cut, inner, address_of, owner, sizes)
+    wholes = len(group) - int(watched.sum()) - len(cut.groups)  # the last one for pieces that have none: -1
     lone = watched & (sizes == 1) & (act == FORCE)
 
     rows = -(-domains // 128) * 2
@@ -122,7 +141,8 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
     home, spot = domain[inner[s.member]], turned[inner[s.member]]
     inside = s.exclusive[owner]
     start, group_of = _csr(inner[s.member[inside]], owner[inside], len(outer))
-    mate_start, mate_word, mate_mask = _pack(start, group_of, domain, s.start, home, spot, (values + 1) * rows)
+    mates = _pack(start, group_of, domain, s.start, home, spot, (values + 1) * rows)
+    mate_start, mate_word, mate_mask = _with_locks(mates, s, cut, turned[inner])
     start, group_of = _csr(*_pairs(home[inside], owner[inside], s.groups), domains)
     own = np.arange(domains)
     peer_start, peer_word, peer_mask = _pack(start, group_of, own, s.start, home, home, max(rows, 1))
@@ -147,7 +167,8 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
         watch_start=watch_start,
         watch=watch,
         group=group,
-        act=act[watched],
+        act=np.concatenate([act[watched], np.full(len(cut.groups), PIECE), np.zeros(wholes)]).astype(np.uint8),
+        whole=(len(group) - wholes + cut.whole % max(wholes, 1)).ravel().astype(np.uint32),
         unit_start=unit_start,
         unit_low=unit_low,
         unit_high=unit_high,
@@ -202,14 +223,14 @@ def plane_bit(address: NDArray[np.integer[Any]], values: int) -> NDArray[np.int6
 def _watches(
     s: Structure,
     watched: NDArray[np.bool_],
+    cut: Pieces,
     inner: NDArray[np.int64],
-    address: NDArray[np.int64],
+    address_of: NDArray[np.int64],
     owner: NDArray[np.int64],
     sizes: NDArray[np.int64],
-    literals: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
-    """The watched groups of each literal as CSR, and the state of each watched group with every literal open."""
-    total = np.bincount(owner, weights=address, minlength=s.groups)
+    """The watched groups and pieces of each literal as CSR, and their states with every literal open; then wholes."""
+    total = np.bincount(owner, weights=address_of[inner[s.member]], minlength=s.groups)
     if sizes[watched].max(initial=0) > MOST_MEMBERS or total[watched].max(initial=0) >= ONE:
         raise ValueError(
             f"a group of {sizes[watched].max()} literals is too large: at most {MOST_MEMBERS} members, "
@@ -217,8 +238,60 @@ def _watches(
         )
     number = np.cumsum(watched) - 1
     seen = watched[owner]
-    start, watch = _csr(inner[s.member[seen]], number[owner[seen]], literals)
-    return start, watch, (sizes[watched] << SHIFT) + total[watched].astype(np.int64)
+    parts = np.diff(cut.start)
+    piece = np.repeat(np.arange(len(parts)), parts)
+    literal = np.concatenate([s.member[seen], cut.member])
+    start, watch = _csr(inner[literal], np.concatenate([number[owner[seen]], watched.sum() + piece]), len(address_of))
+    whole, part = cut.whole[cut.whole >= 0], np.nonzero(cut.whole >= 0)[0]
+    states = [
+        _states(sizes[watched], total[watched]),
+        _states(parts, np.bincount(piece, weights=address_of[inner[cut.member]], minlength=len(parts))),
+        _states(np.bincount(whole), np.bincount(whole, weights=part)),
+        np.full(min(len(parts), 1), NEVER),  # the whole of pieces that have none
+    ]
+    return start, watch, np.concatenate(states)
+
+
+def _states(count: NDArray[np.int64], total: NDArray[Any]) -> NDArray[np.int64]:
+    return (count << SHIFT) + total.astype(np.int64)
+
+
+def _with_locks(
+    mates: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]],
+    s: Structure,
+    cut: Pieces,
+    spot: NDArray[np.int64],
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
+    """What dies with a literal's choice, and after it, for both sides of each piece, the rest of the other group.
+
+    `spot` [literals of the structure]: their bits in the planes.
+    """
+    start, word, mask = mates
+    words = int(spot.max(initial=0) // 64 + 1)
+    other = cut.groups[:, ::-1].ravel()  # [2Q]
+    side, bit = _spread(s.start[other], s.start[other + 1], spot[s.member])
+    key, place = np.unique(side * words + bit // 64, return_inverse=True)
+    rest = np.zeros(len(key), np.uint64)
+    np.bitwise_or.at(rest, place, _BIT << (bit % 64).astype(np.uint64))
+    first, end = np.repeat(cut.start[:-1], 2), np.repeat(cut.start[1:], 2)
+    side, bit = _spread(first, end, spot[cut.member])
+    np.bitwise_and.at(rest, np.searchsorted(key, side * words + bit // 64), ~(_BIT << (bit % 64).astype(np.uint64)))
+    key, rest = key[rest != 0], rest[rest != 0]
+    ends = len(word) + np.searchsorted(key, np.arange(1, len(other) + 1) * words)
+    return (
+        np.concatenate([start, ends.astype(np.uint32)]),
+        np.concatenate([word, (key % words).astype(np.uint32)]),
+        np.concatenate([mask, rest]),
+    )
+
+
+def _spread(
+    first: NDArray[np.int64], end: NDArray[np.int64], content: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The parts content[first[i]:end[i]] one after the other: the i of each element, and the elements."""
+    row = np.repeat(np.arange(len(first)), end - first)
+    before = np.cumsum(end - first) - (end - first)
+    return row, content[np.arange(len(row)) - before[row] + first[row]]
 
 
 def _domains(s: Structure, sizes: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:

@@ -37,9 +37,12 @@ class Worth(NamedTuple):
 
 @cache
 def worth_of(level: Level, source: str | None = None) -> Worth:
-    """The coefficients for a level, from a file or dibs' own; level `eliminate` takes those of `naked`."""
+    """The coefficients for a level, from a file or dibs' own.
+
+    There are none for `eliminate`, which takes those of `naked`, and for `locked`, which takes those of `hidden`.
+    """
     file = Path(str(source or files("dibs") / "data" / "worth.json"))
-    wanted = "naked" if level == "eliminate" else level
+    wanted = {"eliminate": "naked", "locked": "hidden"}.get(level, level)
     try:
         found = json.loads(file.read_text())["levels"][wanted]
         cost, gain = (tuple(float(x) for x in found[part]) for part in ("cost", "gain"))
