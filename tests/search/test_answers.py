@@ -14,7 +14,7 @@ from judge import solutions
 from randoms import mixture
 
 MOST = 12  # solutions counted
-LEVELS = ("eliminate", "naked", "hidden")
+LEVELS = ("eliminate", "naked", "hidden", "locked")
 TIES = ("index", "degree", "random")
 ORDERS = ("ascending", "lcv", "mcv", "random", "oracle")
 

@@ -20,7 +20,7 @@ from guides import BAD, Scored
 from judge import PlainSearch
 from randoms import latin, mixture, sudoku
 
-LEVELS = ("eliminate", "naked", "hidden")
+LEVELS = ("eliminate", "naked", "hidden", "locked")
 HARD = ".......1.4.........2...........5.4.7..8...3....1.9....3..4..2...5.1........8.6..."  # 17 givens
 
 

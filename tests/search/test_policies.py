@@ -24,7 +24,7 @@ from queens import queens
 from randoms import mixture, stubborn, sudoku
 
 MOST = 7  # solutions counted
-LEVELS = ("eliminate", "naked", "hidden")
+LEVELS = ("eliminate", "naked", "hidden", "locked")
 SELECTS = ("mrv", "mrv-confident", "confident", "weighted")
 STRATEGIES = ("dfs", "restarts", "discrepancy")
 KEEPS = (None, 0, 0.9)
@@ -67,7 +67,7 @@ def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems)
     names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree", "reach"))
     asked = again = 0
     for turn, (select, strategy, keep, trigger) in enumerate(product(SELECTS, STRATEGIES, KEEPS, TRIGGERS)):
-        level = LEVELS[(turn + turn // 3) % 3] if select != "weighted" else LEVELS[1 + turn % 2]
+        level = LEVELS[(turn + turn // 3) % 4] if select != "weighted" else LEVELS[1 + turn % 3]
         problems, plain = some(judged, turn, 19 if level != "eliminate" else 67)
         options: dict[str, Any] = {
             "select": select, "strategy": strategy, "keep": keep, "trigger": trigger, "price": 0.01,

@@ -19,7 +19,7 @@ from guides import BAD, SURE, seeded
 from randoms import mixture, stubborn
 from replay import FAILED, SOLVED, Node, Traced, traced
 
-LEVELS = ("eliminate", "naked", "hidden")
+LEVELS = ("eliminate", "naked", "hidden", "locked")
 SELECTS = ("mrv", "mrv-confident", "confident")
 STRATEGIES = ("dfs", "restarts", "discrepancy")
 KEEPS = (None, 0, 0.9)
@@ -71,7 +71,7 @@ def test_every_event_is_the_one_that_has_to_come(problems: list[Instance], selec
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_events_without_a_guide_and_of_all_solutions(problems: list[Instance], strategy: str) -> None:
     for turn, problem in enumerate(problems):
-        level, tie = LEVELS[turn % 3], ("index", "degree", "reach", "random")[turn // 3 % 4]
+        level, tie = LEVELS[turn % 4], ("index", "degree", "reach", "random")[turn // 4 % 4]
         how = options(strategy=strategy, level=level, tie=tie, order="random", unit=2)
         assert traced(problem, how).outcome.status == dibs.solve(problem, policy="plain").status
         every = options(strategy=strategy, level=level, tie=tie, count=50)

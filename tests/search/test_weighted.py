@@ -140,7 +140,7 @@ def test_a_ranking_orders_the_members_of_a_group() -> None:
 
 def test_all_solutions_are_found_once() -> None:
     for problem in [*latin(6, order=5, holes=0.6, seed=2), *mixture(seed=33, count=30)]:
-        for level in ("naked", "hidden"):
+        for level in ("naked", "hidden", "locked"):
             known = dibs.count_solutions(problem, 200)
             assert dibs.count_solutions(problem, 200, select="weighted", level=level) == known, problem
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,7 @@ class Slow:
         self.lonely = [d for d in range(self.count) if (of.outer[self.base[d] : self.base[d + 1]] < 0).any()]
         self.mates = [0] * self.base[-1]  # what choosing a literal kills in other domains
         self.forced: list[int] = []
+        exact: list[int] = []
         self.checked: list[int] = []
         for g in range(structure.groups):
             members = [self.number[m] for m in structure.members(g).tolist()]
@@ -57,8 +59,11 @@ class Slow:
             if level == "eliminate":
                 if need == Need.REQUIRED and not branched:
                     self.checked.append(mask)
-            elif need == Need.REQUIRED or (need == Need.IMPLIED and level == "hidden"):
+            elif need == Need.REQUIRED or (need == Need.IMPLIED and level in ("hidden", "locked")):
                 self.forced.append(mask)
+                if structure.exclusive[g] and level == "locked":
+                    exact.append(mask)
+        self.locks = [(a, b) for a, b in permutations(exact, 2) if (a & b).bit_count() > 1 and a & ~b]
         # Where every variable has two values, MRV is about the groups that only ask for at least one literal.
         self.clauses: list[list[int]] = []
         if of.values == 2:
@@ -101,7 +106,12 @@ class Slow:
                 if not left & (left - 1) and not left & true:
                     todo.append(left.bit_length() - 1)
             if not todo:
-                return State(open_, true)
+                before = open_
+                for one, other in self.locks:
+                    if not open_ & one & ~other:
+                        open_ &= one | ~other
+                if open_ == before:
+                    return State(open_, true)
 
     def undecided(self, state: State) -> list[int]:
         return [d for d, mask in enumerate(self.domains) if not state.true & mask]

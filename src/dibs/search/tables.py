@@ -15,10 +15,9 @@ in a 9x9 Sudoku, a few passes of ANDs and ORs over all domains and groups find i
 Inside the kernel the decision groups cut the literals into disjoint *domains* of at most 64 values. A literal's
 *address* is 64 * domain + value. Which literals are open is kept by value: a *plane* for each value has a bit for each
 domain, so one AND takes a value from a whole neighbourhood, and nine ANDs and ORs find every cell with one value left.
-At level `locked` the literals that two exactly-one groups share, two or more, are a *piece*: in a Sudoku, the places of
-a value where a line crosses a box. A group that such pieces cut up (each literal is in one of them) is a *whole*: when
-all its pieces but one have died, its true literal is in that one, so the other group of the piece loses the rest of its
-literals. Pieces are watched like groups, and wholes like groups of pieces.
+At level `locked` what two exactly-one groups share is a *piece*, and pieces that make up a group are a *whole*
+(pieces.py). When all pieces of a whole but one have died, its true literal is in that one, so the other group that has
+the piece loses the rest of its literals. Pieces are watched like groups, and wholes like groups of pieces.
 
 A structure's decision group that overlaps an earlier one or has more than 64 members is watched instead of branched
 on, and a literal left without a domain gets one of its own, {literal, its complement}; so every structure fits, and
@@ -133,7 +132,7 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
         act[branch] = FORCE
         watched |= branch
     watch_start, watch, group = _watches(s, watched, cut, inner, address_of, owner, sizes)
-    wholes = len(group) - int(watched.sum()) - len(cut.groups)  # the last one for pieces that have none: -1
+    wholes = len(group) - int(watched.sum()) - len(cut.groups)
     lone = watched & (sizes == 1) & (act == FORCE)
 
     rows = -(-domains // 128) * 2
@@ -247,7 +246,7 @@ def _watches(
         _states(sizes[watched], total[watched]),
         _states(parts, np.bincount(piece, weights=address_of[inner[cut.member]], minlength=len(parts))),
         _states(np.bincount(whole), np.bincount(whole, weights=part)),
-        np.full(min(len(parts), 1), NEVER),  # the whole of pieces that have none
+        np.full(min(len(parts), 1), NEVER),  # a last one, -1, for pieces that are part of one whole only
     ]
     return start, watch, np.concatenate(states)
 
@@ -269,12 +268,12 @@ def _with_locks(
     start, word, mask = mates
     words = int(spot.max(initial=0) // 64 + 1)
     other = cut.groups[:, ::-1].ravel()  # [2Q]
-    side, bit = _spread(s.start[other], s.start[other + 1], spot[s.member])
+    side, bit = _spread(s.start[other], np.where(other < 0, s.start[other], s.start[other + 1]), spot[s.member])
     key, place = np.unique(side * words + bit // 64, return_inverse=True)
     rest = np.zeros(len(key), np.uint64)
     np.bitwise_or.at(rest, place, _BIT << (bit % 64).astype(np.uint64))
     first, end = np.repeat(cut.start[:-1], 2), np.repeat(cut.start[1:], 2)
-    side, bit = _spread(first, end, spot[cut.member])
+    side, bit = _spread(first, np.where(other < 0, first, end), spot[cut.member])
     np.bitwise_and.at(rest, np.searchsorted(key, side * words + bit // 64), ~(_BIT << (bit % 64).astype(np.uint64)))
     key, rest = key[rest != 0], rest[rest != 0]
     ends = len(word) + np.searchsorted(key, np.arange(1, len(other) + 1) * words)
