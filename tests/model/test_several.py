@@ -1,21 +1,23 @@
-"""Instances with several solutions: what a guide for formulas or Latin squares is trained on."""
+"""Instances with several solutions: what a guide for formulas or grids with many holes is trained on."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from dibs import CNF, Latin
-from dibs.generate import latin, sat
+from dibs import CNF, Latin, Sudoku
+from dibs.generate import latin, sat, sudoku
 from dibs.guide.graph import graph_of, groups_of
 from dibs.model.config import Data
-from dibs.model.several import joined, load, reduced, solutions, states_of
+from dibs.model.several import LEVEL, joined, load, reduced, solutions, states_of
 
 FORMULAS = Data(formulas=6, variables=(5, 25), solutions=8, held=0.5)
 SQUARES = Data(squares=6, orders=(5, 9), holes=(0.4, 0.6), solutions=8, held=0.5)
+SUDOKUS = Data(kept=6, sides=(2, 3), holes=(0.65, 0.8), solutions=8, held=0.5)
+ALL = pytest.mark.parametrize("data", [FORMULAS, SQUARES, SUDOKUS], ids=["formulas", "squares", "Sudokus"])
 
 
-@pytest.mark.parametrize("data", [FORMULAS, SQUARES], ids=["formulas", "squares"])
+@ALL
 def test_targets_are_shares_of_solutions(data: Data) -> None:
     found = [state for number in range(6) for state in states_of(data, number)]
     assert len(found) > 10
@@ -30,7 +32,7 @@ def test_targets_are_shares_of_solutions(data: Data) -> None:
     assert any(((state.target > 0) & (state.target < 1)).any() for state in found), "nowhere are there two solutions"
 
 
-@pytest.mark.parametrize("data", [FORMULAS, SQUARES], ids=["formulas", "squares"])
+@ALL
 def test_states_depend_on_the_seed_only(data: Data) -> None:
     told: list[tuple[str, int, int]] = []
     first = load(data, lambda *args: told.append(args))
@@ -41,9 +43,14 @@ def test_states_depend_on_the_seed_only(data: Data) -> None:
     assert first.fingerprint() != load(other, lambda *_: None).fingerprint()
 
 
-@pytest.mark.parametrize("instance", [*sat(3, variables=15, satisfiable=True, seed=1), *latin(3, order=7, holes=0.5)])
-def test_solutions_are_different_and_right(instance: CNF | Latin) -> None:
-    found = solutions(instance, "hidden" if isinstance(instance, Latin) else "naked", 16, 0)
+MADE = (
+    *sat(3, variables=15, satisfiable=True, seed=1), *latin(3, order=7, holes=0.5), *sudoku(3, box=(3, 3), kept=0.25),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("instance", MADE)
+def test_solutions_are_different_and_right(instance: CNF | Latin | Sudoku) -> None:
+    found = solutions(instance, LEVEL[instance.structure.family], 16, 0)
     assert len(np.unique(found, axis=0)) == len(found) > 0
     for true in found:
         assert instance.violation(instance.decode(np.flatnonzero(true))) is None  # type: ignore[arg-type]

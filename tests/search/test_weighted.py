@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ import pytest
 import dibs
 from dibs import CNF, Asks, Latin, Options, Sudoku
 from dibs.cli import main
-from dibs.generate import latin
+from dibs.generate import latin, sudoku
 from dibs.guide import Guidance
 from dibs.problem import Instance
-from dibs.problem.structure import Level
+from dibs.problem.structure import Level, Need, Structure
 from dibs.search.engine import Engine
-from dibs.search.policy import SUITED, Waiting, suited
+from dibs.search.pieces import NO_PIECES, pieces
+from dibs.search.policy import LARGE_SUDOKU, SUITED, Waiting, suited
 from dibs.search.tables import DOMAIN, plane_bit, tables
 from guides import BAD, Scored, seeded
 from randoms import mixture, stubborn
@@ -35,14 +37,19 @@ class Slow:
         self.own = [list(range(t.base[d], t.base[d + 1])) for d in range(len(t.base) - 1)]
         self.groups = [
             [number[a] for a in t.member[t.member_start[g] : t.member_start[g + 1]].tolist()]
-            for g in range(len(t.group))
+            for g in range(len(t.exact))
         ]
         self.exact = t.exact.tolist()
+        cut = pieces(instance.structure, self._shareable(instance.structure)) if level == "locked" else NO_PIECES
+        inner = [number[a] for a in t.address.tolist()]
+        parts = np.split(cut.member, cut.start[1:-1]) if len(cut.groups) else []
+        self.pieces = [{inner[literal] for literal in part.tolist()} for part in parts]
+        self.whole = cut.whole.ravel().tolist()
         self.within: list[list[int]] = [[] for _ in address]
         for g, members in enumerate(self.groups):
             for literal in members:
                 self.within[literal].append(g)
-        self.mates = [self._mates(t, literal) for literal in range(len(address))]
+        self.mates = [self._mates(t, row) for row in range(len(t.mate_start) - 1)]
         self.open = set(range(len(address)))
         self.true: set[int] = set()
         self.weight = [1] * len(self.groups)
@@ -56,8 +63,11 @@ class Slow:
             self.standing = [g for g in range(len(self.groups)) if not self.satisfied(g)]
             self.status = "SAT" if self.search() else "UNSAT"
 
-    def _mates(self, t: Any, literal: int) -> list[int]:
-        words = range(t.mate_start[literal], t.mate_start[literal + 1])
+    def _shareable(self, structure: Structure) -> Any:
+        return structure.exclusive & (structure.need != Need.NONE)
+
+    def _mates(self, t: Any, row: int) -> list[int]:
+        words = range(t.mate_start[row], t.mate_start[row + 1])
         bits = {int(t.mate_word[k]) * 64 + b for k in words for b in range(64) if int(t.mate_mask[k]) >> b & 1}
         return sorted((one for one, place in enumerate(self.place) if place in bits), key=self.place.__getitem__)
 
@@ -65,28 +75,48 @@ class Slow:
         return any(literal in self.true for literal in self.groups[g])
 
     def follow(self, queue: list[int]) -> bool:
-        for literal in queue:  # grows on the way
-            if literal not in self.open:
-                return False
-            if literal in self.true:
-                continue
-            self.true.add(literal)
+        locks: list[int] = []  # twice the piece, plus the side of the whole that it is alone in
+        done = 0
+        while done < len(queue) or locks:  # both grow on the way
+            if done < len(queue):
+                literal = queue[done]
+                done += 1
+                if literal not in self.open:
+                    return False
+                if literal in self.true:
+                    continue
+                self.true.add(literal)
+                rest = [one for one in self.own[self.domain[literal]] if one != literal] + self.mates[literal]
+            else:
+                side = locks.pop()
+                rest = [] if self.true & self.pieces[side // 2] else self.mates[len(self.outer) + side]
             consistent = True
-            rest = [one for one in self.own[self.domain[literal]] if one != literal] + self.mates[literal]
             for dead in [one for one in rest if one in self.open]:
                 self.open.discard(dead)
-                for g in self.within[dead]:
-                    left = [one for one in self.groups[g] if one in self.open]
-                    if self.satisfied(g) or len(left) > 1:
-                        continue
-                    if left:
-                        queue.append(left[0])
-                    else:
-                        consistent = False
-                        self.weight[g] += 1
+                consistent &= self.kill(dead, queue, locks)
             if not consistent:
                 return False
         return True
+
+    def kill(self, dead: int, queue: list[int], locks: list[int]) -> bool:
+        consistent = True
+        for g in self.within[dead]:
+            left = [one for one in self.groups[g] if one in self.open]
+            if self.satisfied(g) or len(left) > 1:
+                continue
+            if left:
+                queue.append(left[0])
+            else:
+                consistent = False
+                self.weight[g] += 1
+        for number, piece in enumerate(self.pieces):
+            if dead in piece and not piece & self.open:
+                for whole in self.whole[2 * number : 2 * number + 2]:
+                    sides = [side for side, other in enumerate(self.whole) if other == whole]
+                    left = [side for side in sides if self.pieces[side // 2] & self.open]
+                    if whole >= 0 and len(left) == 1:
+                        locks.append(left[0])
+        return consistent
 
     def search(self) -> bool:
         best: list[int] | None = None
@@ -113,10 +143,11 @@ class Slow:
         return False
 
 
-@pytest.mark.parametrize("level", ["naked", "hidden"])
+@pytest.mark.parametrize("level", ["naked", "hidden", "locked"])
 def test_counters_are_those_of_a_slow_search(level: Level) -> None:
     problems = mixture(seed=31, count=60) + stubborn(seed=32, count=25)
     problems += list(latin(4, order=6, holes=0.75, seed=3))
+    problems += list(sudoku(6, box=(2, 3), kept=0.2, seed=3)) + list(sudoku(3, box=(3, 3), kept=0.22, seed=4))
     branched = failed = 0
     for problem in problems:
         slow = Slow(problem, level)
@@ -169,6 +200,8 @@ def test_what_auto_stands_for() -> None:
     for grid in (Latin([0] * 289), Sudoku([0] * 625)):
         large = auto.suited(grid.structure)
         assert (large.select, large.asks, large.keep) == ("weighted", 1, 0)
+        assert large.level == ("locked" if isinstance(grid, Sudoku) else "hidden")
+        assert replace(auto, level="naked").suited(grid.structure).level == "naked"
         assert large.after is not None
         assert large.after < 1000
     assert Options(select="mrv").suited(small.structure) == Options(select="mrv")
@@ -180,7 +213,7 @@ def test_the_guide_of_a_policy_is_that_of_the_family() -> None:
     for instance in (Sudoku.parse("." * 81), Latin([0] * 16), CNF(2, [[1, 2]]), Sudoku([0] * 625)):
         assert auto.refusal(instance.structure) is None
         asked.add(suited("auto", instance.structure))
-    assert asked == set(SUITED.values())
+    assert asked == {*SUITED.values(), LARGE_SUDOKU}
     own = dibs.Problem(2, exactly_one=[[0, 1]])
     assert auto.refusal(own.structure) == "no guide for the family problem comes with dibs"
     with pytest.raises(dibs.InputError, match="no guide for the family problem"):

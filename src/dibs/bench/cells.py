@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from dibs.problem import Instance
 from dibs.problem.latin import LARGEST as LARGEST_LATIN
+from dibs.search.policy import suited_to
 
 Family = Literal["latin", "sudoku", "sat"]
 
@@ -70,6 +71,11 @@ class Cell:
             share = f"{100 * self.kept:.3g} %" if isinstance(self.kept, float) else self.kept
             return f"sudoku {self.size}x{self.size}, {share} kept"
         return f"sat {self.variables}"
+
+    @property
+    def guide(self) -> str:
+        """Guide `auto` for its instances."""
+        return suited_to("cnf" if self.family == "sat" else self.family, (self.size or 0) ** 2)
 
     def _share(self) -> str:
         """Of holes, as they are made: balanced ones are a whole number in each row."""

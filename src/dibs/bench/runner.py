@@ -31,7 +31,7 @@ from dibs.guide.card import WEIGHTS, find, verify
 from dibs.guide.denoiser import Denoiser
 from dibs.problem import InputError, Instance
 from dibs.search import Options, Outcome
-from dibs.search.policy import SUITED, suited
+from dibs.search.policy import suited
 from dibs.search.solve import BLOCK as TOGETHER
 from dibs.search.solve import solve_together
 
@@ -80,8 +80,8 @@ def guides(experiment: Experiment) -> dict[str, str]:
     """The guides that the rows name, with the beginnings of their hashes; one that is not there raises."""
     names = {row.guidance.guide for row in experiment.rows if row.guidance.guide}
     if "auto" in names:
-        families = {{"sat": "cnf"}.get(cell.family, cell.family) for cell, _ in experiment.choice.cells()} or {"sudoku"}
-        names = names - {"auto"} | {SUITED[family] for family in families}
+        cells = [cell for cell, _ in experiment.choice.cells()]
+        names = names - {"auto"} | ({cell.guide for cell in cells} or {suited("auto", None)})
     return {name: verify(find(name)).sha256[WEIGHTS][:12] for name in sorted(names)}
 
 

@@ -14,7 +14,7 @@ from dibs.guide.asks import Asks
 from dibs.guide.guidance import Guidance
 from dibs.problem import InputError
 from dibs.problem.structure import Structure
-from dibs.search.options import Options
+from dibs.search.options import LARGE, Options
 
 if TYPE_CHECKING:
     from dibs.guide.score import DiBS
@@ -33,6 +33,7 @@ _PLAIN = Options(level="hidden", tie="reach")
 _GUIDED = replace(_PLAIN, select="auto", keep=0.9, strategy="restarts")
 
 SUITED = {"sudoku": "relational", "latin": "relational-latin", "cnf": "sat"}  # guide `auto`, by family
+LARGE_SUDOKU = "relational-sudoku"  # and for Sudokus above 16x16
 
 POLICIES: dict[str, Policy] = {
     "auto": Policy(
@@ -96,10 +97,17 @@ class _NoGuide(InputError):
 
 def suited(name: str | None, structure: Structure | None) -> str:
     """The guide that a name means; `auto`: the one that comes with dibs for such problems, InputError if none does."""
-    family = "sudoku" if structure is None else structure.family
-    if name == "auto" and family not in SUITED:
+    if name != "auto":
+        return name or ""
+    family, cells = ("sudoku", 81) if structure is None else (structure.family, structure.decisions)
+    return suited_to(family, cells)
+
+
+def suited_to(family: str, cells: int) -> str:
+    """Guide `auto` for a family, and so many cells or variables."""
+    if family not in SUITED:
         raise _NoGuide(f"no guide for the family {family} comes with dibs")
-    return SUITED[family] if name == "auto" else name or ""
+    return LARGE_SUDOKU if family == "sudoku" and cells > LARGE else SUITED[family]
 
 
 @cache

@@ -25,7 +25,12 @@ from dibs.web import limits
 
 EXPERIMENTS = {"sudoku": "table1", "cnf": "sat"}
 
-_LEVELS = {"eliminate": "no singles", "naked": "naked singles (unit propagation)", "hidden": "naked and hidden singles"}
+_LEVELS = {
+    "eliminate": "no singles",
+    "naked": "naked singles (unit propagation)",
+    "hidden": "naked and hidden singles",
+    "locked": "singles and locked candidates",
+}
 _ORDERS = {
     "ascending": "values in order",
     "true": "True first",
