@@ -89,7 +89,7 @@ class Slow:
                 rest = [one for one in self.own[self.domain[literal]] if one != literal] + self.mates[literal]
             else:
                 side = locks.pop()
-                rest = [] if self.true & self.pieces[side // 2] else self.mates[len(self.outer) + side]
+                rest = self.mates[len(self.outer) + side]
             consistent = True
             for dead in [one for one in rest if one in self.open]:
                 self.open.discard(dead)

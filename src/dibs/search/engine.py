@@ -160,7 +160,9 @@ class Engine:
         )
         self._events: list[list[NDArray[np.int64]]] | None = [[] for _ in instances] if traced else None
         most_given = int(s.counts[:, state.GIVEN].max())
-        self._queue = np.zeros(len(t.group) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32)
+        self._queue = np.zeros(
+            len(t.group) + len(t.alive) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32
+        )
         self._keys = np.zeros(len(t.outer))
         self._bits = np.zeros(t.rows, np.uint64)
         self._spot = plane_bit(t.address, t.values) if guided else None

@@ -60,7 +60,7 @@ from dibs.search.state import (
     Rules,
     Searches,
 )
-from dibs.search.tables import CHOSEN, FORCE, ONE, PIECE, SHIFT, Tables
+from dibs.search.tables import CHOSEN, FORCE, ONE, SHIFT, Tables
 
 Int = Any  # a machine integer, signed or not as Numba infers it
 
@@ -90,7 +90,8 @@ LEAST_CHANCE = 1e-6  # no guide is surer than that of what is not the case
 def row_of(s: Searches, r: Int) -> Searches:
     """One search as views of one dimension less."""
     return Searches(
-        borrow(s.plane[r]), borrow(s.group[r]), borrow(s.value[r]), borrow(s.trail[r]), borrow(s.lost[r]),
+        borrow(s.plane[r]), borrow(s.group[r]), borrow(s.left[r]), borrow(s.alive[r]), borrow(s.value[r]),
+        borrow(s.trail[r]), borrow(s.lost[r]),
         borrow(s.frame_branch[r]), borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]),
         borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.weight[r]), borrow(s.standing[r]),
         borrow(s.frame_slot[r]), borrow(s.frame_ask[r]),
@@ -106,7 +107,9 @@ def borrowed(t: Tables) -> Tables:
         t.rows, t.values, t.planes, t.forcing, t.watching, t.sweeping, t.hopeless,
         borrow(t.base), borrow(t.plane), borrow(t.plane_value), borrow(t.plane_first), borrow(t.mate_start),
         borrow(t.mate_word), borrow(t.mate_mask), borrow(t.watch_start), borrow(t.watch), borrow(t.group),
-        borrow(t.act), borrow(t.whole), borrow(t.unit_start), borrow(t.unit_low), borrow(t.unit_high),
+        borrow(t.act), borrow(t.piece_start), borrow(t.piece), borrow(t.left), borrow(t.whole), borrow(t.alive),
+        borrow(t.whole_group), borrow(t.side_start), borrow(t.side),
+        borrow(t.unit_start), borrow(t.unit_low), borrow(t.unit_high),
         borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
         borrow(t.member_start), borrow(t.member), borrow(t.exact), borrow(t.clause),
         borrow(t.unit), borrow(t.address), borrow(t.outer),
@@ -199,45 +202,37 @@ def digest(
                 state = s.group[g] + change
                 s.group[g] = state
                 if state < _TWO:
-                    act = t.act[g]
-                    if act == PIECE:
-                        if state < ONE:
-                            locks = lose(t, s, np.int64(g), queue, locks)
-                    elif state < ONE:
+                    if state < ONE:
                         consistent = False
                         if len(s.weight) > 0:
                             s.weight[g] += np.float32(1)
-                    elif act == FORCE:
+                    elif t.act[g] == FORCE:
                         queue[_at(tail)] = np.uint32(state - ONE)
                         tail += 1
+            if len(s.left) > 0 and not chosen:
+                for k in range(t.piece_start[_at(literal)], t.piece_start[_at(literal + 1)]):
+                    piece = t.piece[_at(k)]
+                    s.left[piece] -= np.uint16(1)
+                    if s.left[piece] == 0:
+                        locks = lose(t, s, np.int64(piece), queue, locks)
     return consistent, tail, locks
 
 
 @_part
-def lose(t: Tables, s: Searches, g: Int, queue: NDArray[np.uint32], locks: Int) -> Int:
-    """Take a piece that has died out of its wholes; where one is left alone, queue it: 2 * piece + side of the whole.
+def lose(t: Tables, s: Searches, piece: Int, queue: NDArray[np.uint32], locks: Int) -> Int:
+    """Take a piece that has died out of its wholes, and queue the one that is left alone in one of them.
 
     These are queued from the end of the queue downwards, at `locks`, whose new value is returned.
     """
-    pieces = np.int64(len(t.exact))
-    for side in range(2 * (g - pieces), 2 * (g - pieces) + 2):
-        whole = t.whole[_at(side)]
-        state = s.group[whole] - (ONE + (g - pieces))
-        s.group[whole] = state
-        if state >= ONE and state < _TWO:
-            last = 2 * (state - ONE)
-            last += t.whole[_at(last)] != whole
-            locks -= 1
-            queue[_at(locks)] = np.uint32(last)
+    for k in range(2 * piece, 2 * piece + 2):
+        whole = t.whole[_at(k)]
+        s.alive[whole] -= np.int32(1)
+        if s.alive[whole] == 1 and s.group[t.whole_group[whole]] < CHOSEN:
+            for i in range(t.side_start[whole], t.side_start[whole + _at(1)]):
+                if s.left[t.side[_at(i)] >> np.uint32(1)] > 0:
+                    locks -= 1
+                    queue[_at(locks)] = t.side[_at(i)]
     return locks
-
-
-@_part
-def revive(t: Tables, s: Searches, g: Int) -> None:
-    """Put a piece back into its wholes."""
-    pieces = np.int64(len(t.exact))
-    for side in range(2 * (g - pieces), 2 * (g - pieces) + 2):
-        s.group[t.whole[_at(side)]] += ONE + (g - pieces)
 
 
 @_part
@@ -345,10 +340,8 @@ def propagate(
                 was_open, length = choose(t, s, queue[_at(head)], alone, length)
                 head += 1
             elif len(t.watching) > 0:
-                side = np.int64(queue[_at(locks)])
+                length = kill(t, s, len(t.outer) + np.int64(queue[_at(locks)]), length)
                 locks += 1
-                if s.group[_at(len(t.exact) + (side >> 1))] < CHOSEN:
-                    length = kill(t, s, len(t.outer) + side, length)
             if len(t.watching) > 0:
                 consistent, tail, locks = digest(t, s, mark, length, queue, tail, locks)
             if not (was_open and consistent):
@@ -377,11 +370,14 @@ def undo(t: Tables, s: Searches, length: Int, mark: Int) -> None:
                 bits &= bits - _BIT
                 change = -CHOSEN if chosen else ONE + address
                 for k in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 1)]):
-                    g = t.watch[_at(k)]
-                    state = s.group[g]
-                    s.group[g] = state + change
-                    if state < ONE and t.act[g] == PIECE:
-                        revive(t, s, np.int64(g))
+                    s.group[t.watch[_at(k)]] += change
+                if len(s.left) > 0 and not chosen:
+                    for k in range(t.piece_start[_at(literal)], t.piece_start[_at(literal + 1)]):
+                        piece = t.piece[_at(k)]
+                        if s.left[piece] == 0:
+                            s.alive[t.whole[_at(2) * piece]] += np.int32(1)
+                            s.alive[t.whole[_at(2) * piece + _at(1)]] += np.int32(1)
+                        s.left[piece] += np.uint16(1)
     for i in range(mark, length):
         s.plane[s.trail[_at(i)]] ^= s.lost[_at(i)]
 
@@ -566,10 +562,10 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
 
 
 @_part
-def stand(t: Tables, s: Searches) -> None:
+def stand(s: Searches) -> None:
     """Note the groups that the root leaves open: no node below has others."""
     count = np.int64(0)
-    for g in range(len(t.exact)):
+    for g in range(len(s.group)):
         if s.group[_at(g)] < CHOSEN:
             s.standing[_at(count)] = np.uint32(g)
             count += 1
@@ -696,6 +692,10 @@ def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
         s.plane[_at(i)] = t.plane[_at(i)]
     for i in range(len(t.group)):
         s.group[_at(i)] = t.group[_at(i)]
+    for i in range(len(t.left)):
+        s.left[_at(i)] = t.left[_at(i)]
+    for i in range(len(t.alive)):
+        s.alive[_at(i)] = t.alive[_at(i)]
     for i in range(len(s.weight)):
         s.weight[_at(i)] = 1
     if t.hopeless:
@@ -1029,7 +1029,7 @@ def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Non
     """On a consistent state: note a solution, or open a node at what is selected."""
     counts = s.counts
     if counts[TOP] == 0 and len(s.weight) > 0:
-        stand(t, s)
+        stand(s)
     branch = select(t, s, rules, bits)
     if branch < 0:
         if counts[SOLUTIONS] < len(s.answer):

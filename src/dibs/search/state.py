@@ -60,7 +60,7 @@ NO_SLOT = 255
 
 
 class Searches(NamedTuple):
-    """The states of N searches over the same tables (L, D, G, P, R as there).
+    """The states of N searches over the same tables (L, D, G, P, Q, R, W as there).
 
     A decided domain keeps the bit of its true literal in the planes, and has lost the one that says it is undecided.
     From `frame_slot` to `score`, arrays have length 0 in a search that is not guided, traced or begun again.
@@ -68,6 +68,8 @@ class Searches(NamedTuple):
 
     plane: NDArray[np.uint64]  # [N, P+R] the open (and true) literals, and the undecided domains
     group: NDArray[np.int64]  # [N, G] watched groups, see tables.py
+    left: NDArray[np.uint16]  # [N, Q] open literals of each piece
+    alive: NDArray[np.int32]  # [N, W] pieces of each whole that have any
     value: NDArray[np.uint8]  # [N, D] what each decided domain has taken
     trail: NDArray[np.uint32]  # [N, L+D] words of `plane` that lost bits, in order
     lost: NDArray[np.uint64]  # [N, L+D] the bits lost; in a word of undecided domains it is one bit, for a choice
@@ -126,8 +128,9 @@ def shapes(
     per_literal = literals if slots else 0
     per_group = (rows, len(t.group) if weighted else 0)
     return [
-        (rows, len(t.plane)), (rows, len(t.group)), (rows, domains), (rows, literals + domains),
-        (rows, literals + domains), frame, frame, frame, frame, frame, (rows, literals), per_group, per_group,
+        (rows, len(t.plane)), (rows, len(t.group)), (rows, len(t.left)), (rows, len(t.alive)), (rows, domains),
+        (rows, literals + domains), (rows, literals + domains), frame, frame, frame, frame, frame, (rows, literals),
+        per_group, per_group,
         rich, rich, rich, rich, rich, (rows, slots), (rows, per_literal), (rows, per_literal), (rows, REALS),
         (rows, slots, per_literal), (rows, events), (rows, answers, domains), (rows, COUNTERS),
     ]  # fmt: skip
@@ -135,9 +138,11 @@ def shapes(
 
 def searches(t: Tables, rows: int, *sizes: int) -> Searches:
     """Room for `rows` searches, sizes as for `shapes`; `counts[:, PHASE]` is START."""
-    u1, u4, u8, i8, f4, f8 = np.uint8, np.uint32, np.uint64, np.int64, np.float32, np.float64
+    u1, u2, u4, u8, i4, i8 = np.uint8, np.uint16, np.uint32, np.uint64, np.int32, np.int64
+    f4, f8 = np.float32, np.float64
     kinds = (
-        u8, i8, u1, u4, u8, u4, u4, u4, u4, i8, u4, f4, u4, u1, i8, np.bool_, f8, f8, i8, f4, f4, f8, f4, i8, u1, i8,
+        u8, i8, u2, i4, u1, u4, u8, u4, u4, u4, u4, i8, u4, f4, u4,
+        u1, i8, np.bool_, f8, f8, i8, f4, f4, f8, f4, i8, u1, i8,
     )  # fmt: skip
     # All but the counters are written before they are read.
     room = Searches(*map(np.empty, shapes(t, rows, *sizes), kinds))

@@ -17,7 +17,7 @@ Inside the kernel the decision groups cut the literals into disjoint *domains* o
 domain, so one AND takes a value from a whole neighbourhood, and nine ANDs and ORs find every cell with one value left.
 At level `locked` what two exactly-one groups share is a *piece*, and pieces that make up a group are a *whole*
 (pieces.py). When all pieces of a whole but one have died, its true literal is in that one, so the other group that has
-the piece loses the rest of its literals. Pieces are watched like groups, and wholes like groups of pieces.
+the piece loses the rest of its literals. Open literals of pieces and living pieces of wholes are counted.
 
 A structure's decision group that overlaps an earlier one or has more than 64 members is watched instead of branched
 on, and a literal left without a domain gets one of its own, {literal, its complement}; so every structure fits, and
@@ -41,20 +41,19 @@ from dibs.search.pieces import NO_PIECES, Pieces, pieces
 SHIFT = 36
 ONE = 1 << SHIFT
 CHOSEN = 1 << (SHIFT + 13)
-NEVER = 1 << 60  # no group gets down to one member from there
 MOST_MEMBERS = (1 << 13) - 1
 DOMAIN = 64
 
 _BIT = np.uint64(1)
 
 IGNORE, CHECK, FORCE = 0, 1, 2  # what happens when a group runs out of open members
-PIECE = 3  # no group: when it runs out, it dies
+NO_WHOLE = 1 << 30  # pieces of the one whole that stands for none: it never gets down to one
 
 
 class Tables(NamedTuple):
-    """Read-only arrays of one structure at one level: L literals, D domains, W watched groups.
+    """Read-only arrays of one structure at one level: L literals, D domains, G watched groups.
 
-    Level `locked` has Q pieces besides, and the wholes that they are parts of: G = W + Q + wholes. Otherwise G = W.
+    Level `locked` has Q pieces besides, and W wholes that they are parts of.
     """
 
     rows: int  # R: domains go by 64, R is even
@@ -75,18 +74,25 @@ class Tables(NamedTuple):
     mate_mask: NDArray[np.uint64]
     watch_start: NDArray[np.uint32]  # [L+1] watched groups of a literal, its own domain among them if there are any
     watch: NDArray[np.uint32]
-    group: NDArray[np.int64]  # [G] states with every literal open: of groups, pieces and wholes (open pieces, numbers)
-    act: NDArray[np.uint8]  # [G] IGNORE, CHECK, FORCE or PIECE
-    whole: NDArray[np.uint32]  # [2Q] the two wholes of each piece, as numbers in `group`
+    group: NDArray[np.int64]  # [G] group states with every literal open
+    act: NDArray[np.uint8]  # [G] IGNORE, CHECK or FORCE
+    piece_start: NDArray[np.uint32]  # [L+1] the pieces of each literal
+    piece: NDArray[np.uint32]
+    left: NDArray[np.uint16]  # [Q] literals of each piece
+    whole: NDArray[np.uint32]  # [2Q] the two wholes of each piece; the last one stands for none
+    alive: NDArray[np.int32]  # [W] pieces of each whole
+    whole_group: NDArray[np.uint32]  # [W] the watched group that it is
+    side_start: NDArray[np.uint32]  # [W+1] which those are: 2 * piece, plus 1 where it is the second whole of the piece
+    side: NDArray[np.uint32]
     unit_start: NDArray[np.uint32]  # [values+1] swept groups: all members have the same value, D <= 128
     unit_low: NDArray[np.uint64]  # their members among domains 0..63
     unit_high: NDArray[np.uint64]  # and 64..127
     peer_start: NDArray[np.uint32]  # [D+1] domains that can take a literal from each: (word, mask) pairs
     peer_word: NDArray[np.uint32]
     peer_mask: NDArray[np.uint64]
-    member_start: NDArray[np.uint32]  # [W+1] the members of watched groups
+    member_start: NDArray[np.uint32]  # [G+1] the members of watched groups
     member: NDArray[np.uint32]  # addresses, in the structure's order
-    exact: NDArray[np.bool_]  # [W] whether exactly one member is true: then a search can branch on the group
+    exact: NDArray[np.bool_]  # [G] whether exactly one member is true: then a search can branch on the group
     clause: NDArray[np.uint32]  # [C] the watched groups that are clauses: at least one, in a structure of two values
     unit: NDArray[np.uint32]  # addresses that a one-member group forces before any choice
     address: NDArray[np.uint32]  # [structure's literals] where each of its literals went
@@ -131,8 +137,12 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
     if forcing and (watching or watched.any()):  # literals are looked at one by one: domains are groups like others
         act[branch] = FORCE
         watched |= branch
-    watch_start, watch, group = _watches(s, watched, cut, inner, address_of, owner, sizes)
-    wholes = len(group) - int(watched.sum()) - len(cut.groups)
+    watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
+    piece_start, piece = _csr(inner[cut.member], np.repeat(np.arange(len(cut.groups)), np.diff(cut.start)), len(outer))
+    whole = np.where(cut.whole < 0, cut.wholes, cut.whole).ravel()
+    side_start, side = _csr(whole, np.arange(len(whole)), cut.wholes + 1)
+    whole_group = np.zeros(cut.wholes + 1, np.int64)
+    whole_group[whole] = (np.cumsum(watched) - 1)[cut.groups.ravel()]
     lone = watched & (sizes == 1) & (act == FORCE)
 
     rows = -(-domains // 128) * 2
@@ -166,8 +176,15 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
         watch_start=watch_start,
         watch=watch,
         group=group,
-        act=np.concatenate([act[watched], np.full(len(cut.groups), PIECE), np.zeros(wholes)]).astype(np.uint8),
-        whole=(len(group) - wholes + cut.whole % max(wholes, 1)).ravel().astype(np.uint32),
+        act=act[watched],
+        piece_start=piece_start,
+        piece=piece,
+        left=np.diff(cut.start).astype(np.uint16),
+        whole=whole.astype(np.uint32),
+        alive=np.append(np.diff(side_start)[:-1], NO_WHOLE).astype(np.int32),
+        whole_group=whole_group.astype(np.uint32),
+        side_start=side_start,
+        side=side,
         unit_start=unit_start,
         unit_low=unit_low,
         unit_high=unit_high,
@@ -222,14 +239,14 @@ def plane_bit(address: NDArray[np.integer[Any]], values: int) -> NDArray[np.int6
 def _watches(
     s: Structure,
     watched: NDArray[np.bool_],
-    cut: Pieces,
     inner: NDArray[np.int64],
-    address_of: NDArray[np.int64],
+    address: NDArray[np.int64],
     owner: NDArray[np.int64],
     sizes: NDArray[np.int64],
+    literals: int,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]:
-    """The watched groups and pieces of each literal as CSR, and their states with every literal open; then wholes."""
-    total = np.bincount(owner, weights=address_of[inner[s.member]], minlength=s.groups)
+    """The watched groups of each literal as CSR, and the state of each watched group with every literal open."""
+    total = np.bincount(owner, weights=address, minlength=s.groups)
     if sizes[watched].max(initial=0) > MOST_MEMBERS or total[watched].max(initial=0) >= ONE:
         raise ValueError(
             f"a group of {sizes[watched].max()} literals is too large: at most {MOST_MEMBERS} members, "
@@ -237,22 +254,8 @@ def _watches(
         )
     number = np.cumsum(watched) - 1
     seen = watched[owner]
-    parts = np.diff(cut.start)
-    piece = np.repeat(np.arange(len(parts)), parts)
-    literal = np.concatenate([s.member[seen], cut.member])
-    start, watch = _csr(inner[literal], np.concatenate([number[owner[seen]], watched.sum() + piece]), len(address_of))
-    whole, part = cut.whole[cut.whole >= 0], np.nonzero(cut.whole >= 0)[0]
-    states = [
-        _states(sizes[watched], total[watched]),
-        _states(parts, np.bincount(piece, weights=address_of[inner[cut.member]], minlength=len(parts))),
-        _states(np.bincount(whole), np.bincount(whole, weights=part)),
-        np.full(min(len(parts), 1), NEVER),  # a last one, -1, for pieces that are part of one whole only
-    ]
-    return start, watch, np.concatenate(states)
-
-
-def _states(count: NDArray[np.int64], total: NDArray[Any]) -> NDArray[np.int64]:
-    return (count << SHIFT) + total.astype(np.int64)
+    start, watch = _csr(inner[s.member[seen]], number[owner[seen]], literals)
+    return start, watch, (sizes[watched] << SHIFT) + total[watched].astype(np.int64)
 
 
 def _with_locks(
