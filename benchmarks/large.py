@@ -61,11 +61,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path)
     cells = {name: rows for run in parser.parse_args().runs for name, rows in costs(run).items()}
-    solvers = OURS, PLAIN, LUBY, *PEERS
+    there = {row for rows in cells.values() for row in rows}
+    peers = [peer for peer in PEERS if peer in there] or list(PEERS.values())  # guided ones may have a run of their own
+    solvers = [solver for solver in (OURS, PLAIN, LUBY, *peers) if solver in there]
     print(f"| cell | instances | {' | '.join(solvers)} | ours / best peer |\n|---|{'---:|' * (len(solvers) + 2)}")
     for name, rows in sorted(cells.items()):
         ours = rows[OURS].ms
-        least = [min(np.percentile(rows[peer].ms, point) for peer in PEERS) for point in POINTS]
+        least = [min(np.percentile(rows[peer].ms, point) for peer in peers) for point in POINTS]
         ratio = " / ".join(f"{np.percentile(ours, p) / best:.2f}" for p, best in zip(POINTS, least, strict=True))
         times = (rows[solver].times() if solver in rows else "-" for solver in solvers)
         print(f"| {name} | {len(ours)} | {' | '.join(times)} | **{ratio}** |")
@@ -77,7 +79,8 @@ def main() -> None:
             ratio = " / ".join(f"{np.percentile(nodes[2], p) / np.percentile(rows[OURS].nodes, p):.1f}" for p in POINTS)
         print(f"| {name} | {' | '.join('-' if some is None else both(some) for some in nodes)} | {ratio} |")
     names = [solver for pair in PEERS.items() for solver in pair]
-    print(f"\n| time, ms | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
+    if set(names) <= there:
+        print(f"\n| time, ms | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
     for name, rows in sorted(cells.items()):
         if set(names) <= rows.keys():
             print(f"| {name} | {' | '.join(rows[solver].times() for solver in names)} |")

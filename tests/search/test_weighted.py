@@ -224,7 +224,7 @@ def test_the_guide_of_a_policy_is_that_of_the_family() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs level = 'naked' or 'hidden'"):
+    with pytest.raises(ValueError, match="needs level naked, hidden or locked"):
         Options(select="weighted", level="eliminate")
     with pytest.raises(ValueError, match="cannot be followed node by node"):
         Engine([Latin([0] * 16)], Options(select="weighted"), traced=True)

@@ -63,7 +63,7 @@ class Options:
     def __post_init__(self) -> None:
         check(self)
         if self.select == "weighted" and self.level == "eliminate":
-            raise ValueError("select = 'weighted' needs level = 'naked' or 'hidden': eliminate watches no groups")
+            raise ValueError("select = 'weighted' needs level naked, hidden or locked: eliminate watches no groups")
 
     @property
     def guide_selects(self) -> bool:

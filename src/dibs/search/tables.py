@@ -15,6 +15,7 @@ in a 9x9 Sudoku, a few passes of ANDs and ORs over all domains and groups find i
 Inside the kernel the decision groups cut the literals into disjoint *domains* of at most 64 values. A literal's
 *address* is 64 * domain + value. Which literals are open is kept by value: a *plane* for each value has a bit for each
 domain, so one AND takes a value from a whole neighbourhood, and nine ANDs and ORs find every cell with one value left.
+
 At level `locked` what two exactly-one groups share is a *piece*, and pieces that make up a group are a *whole*
 (pieces.py). When all pieces of a whole but one have died, its true literal is in that one, so the other group that has
 the piece loses the rest of its literals. Open literals of pieces and living pieces of wholes are counted.
