@@ -220,7 +220,10 @@ class _Terminal:
         (["--count", "0"], "count = 0: it must be a whole number, 1 or more"),
         (["--seed", "-3"], "seed = -3: it must be a whole number, 0 or more"),
         (["--workers", "0"], "workers = 0: it must be a whole number, 1 or more"),
-        (["--level", "most"], 'Invalid value "most" for --level. Choose from: "eliminate", "naked", "hidden".'),
+        (
+            ["--level", "most"],
+            'Invalid value "most" for --level. Choose from: "eliminate", "naked", "hidden", "locked".',
+        ),
         (["--lvel", "naked"], "Unknown option: --lvel. Did you mean --level?"),
         (["--box", "3"], "--box 3: write rows x columns of a box, e.g. 3x3"),
         (["--box", "1x9"], "a box of 1 rows and 9 columns: both must be at least 2, with 36 cells at most"),
