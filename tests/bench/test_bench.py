@@ -88,7 +88,7 @@ BAD = {
     "[quick]\nsample = 0\n[[row]]": "quick: sample = 0: it must be a whole number, 1 or more",
     "quick = 3\n[[row]]": "quick = 3: it must be a table, [quick]",
     "[[row]]\nlevle = 'naked'": "row 1: unknown key 'levle'; did you mean 'level'?",
-    "[[row]]\nlevel = 'strong'": "row 1: level = 'strong': choose one of eliminate, naked, hidden",
+    "[[row]]\nlevel = 'strong'": "row 1: level = 'strong': choose one of eliminate, naked, hidden, locked",
     "[[row]]\nguide = 'x'\norder = 'oracle'": "row 1: order = 'oracle' is a guide itself: give one or the other",
     "[[row]]\nguide = 'x'\nalpha = 2": "row 1: alpha = 2: it must be a number from 0 to 1",
     "[[row]]\nsteps = 2": "row 1: steps = 2 is a setting of a guide: name one with guide",

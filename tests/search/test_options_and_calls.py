@@ -21,7 +21,7 @@ PUZZLE = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        ({"level": "strong"}, "level = 'strong': choose one of eliminate, naked, hidden"),
+        ({"level": "strong"}, "level = 'strong': choose one of eliminate, naked, hidden, locked"),
         ({"tie": None}, "tie = None: choose one of index, degree, reach, random"),
         ({"order": "best"}, "order = 'best': choose one of ascending, true, lcv, mcv, jw, random, oracle"),
         ({"trigger": "often"}, "trigger = 'often': choose one of always, binary, ternary, worth"),
