@@ -14,7 +14,7 @@ from dibs.problem import InputError
 from dibs.problem.cnf import CNF
 
 ATTEMPTS = 10_000  # formulas drawn for one satisfiable formula
-LEARNING = 100  # variables from which on Glucose is quicker than our search
+LEARNING = 100  # variables above which Glucose is quicker than our search
 SMALL = 12  # variables up to which looking at all assignments is quicker than a search
 _SIGNS = np.array([-1, 1])
 
