@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from dibs.guide import Guidance
 from dibs.problem import Instance
 from dibs.problem.structure import Level, Need, Structure
 from dibs.search.engine import Engine
+from dibs.search.options import Strategy
 from dibs.search.pieces import NO_PIECES, pieces
 from dibs.search.policy import LARGE_SUDOKU, SUITED, Waiting, suited
 from dibs.search.tables import DOMAIN, plane_bit, tables
@@ -23,11 +26,22 @@ from guides import BAD, Scored, seeded
 from randoms import mixture, stubborn
 
 
+class Cut(Exception):
+    """A run is over."""
+
+
 class Slow:
     """The same search on Python's sets, from what docs/SEARCH.md says of it. Only the order of what follows from a
     choice is taken from the kernel's layout: it decides which of several groups fails first."""
 
-    def __init__(self, instance: Instance, level: Level, order: dict[int, float] | None = None) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        level: Level,
+        order: dict[int, float] | None = None,
+        unit: int | None = None,
+        retrace: bool = False,
+    ) -> None:
         t = tables(instance.structure, level, watching=True)
         domain = np.repeat(np.arange(len(t.base) - 1), np.diff(t.base))
         address = domain * DOMAIN + np.arange(len(t.outer)) - t.base[domain].astype(np.int64)
@@ -56,12 +70,29 @@ class Slow:
         self.score = order or {}
         self.outer = t.outer
         self.nodes = self.backtracks = 0
+        self.end: int | None = None  # where the run is cut
+        self.retrace = retrace
+        self.fewest = 10**9  # open members of all open groups, and what was true there
+        self.furthest: set[int] = set()
         given = [number[int(t.address[one])] for one in instance.given]
         units = [number[a] for a in t.unit.tolist()]
         self.status = "UNSAT"
         if not t.hopeless and self.follow([*given, *units]):
+            self.status = self.runs(unit)
+
+    def runs(self, unit: int | None) -> str:
+        for length in chain.from_iterable(luby(k) for k in range(1, 30)):
+            self.end = None if unit is None else self.nodes + unit * length
             self.standing = [g for g in range(len(self.groups)) if not self.satisfied(g)]
-            self.status = "SAT" if self.search() else "UNSAT"
+            self.refuted: list[int] = []
+            root = set(self.open), set(self.true)
+            try:
+                return "SAT" if self.search(0) else "UNSAT"
+            except Cut:
+                self.open, self.true = root
+                if not self.follow([], self.refuted):
+                    return "UNSAT"
+        raise AssertionError("no run was long enough")
 
     def _shareable(self, structure: Structure) -> Any:
         return structure.exclusive & (structure.need != Need.NONE)
@@ -74,9 +105,11 @@ class Slow:
     def satisfied(self, g: int) -> bool:
         return any(literal in self.true for literal in self.groups[g])
 
-    def follow(self, queue: list[int]) -> bool:
+    def follow(self, queue: list[int], refuted: Sequence[int] = ()) -> bool:
         locks: list[int] = []  # twice the piece, plus the side of the whole that it is alone in
         done = 0
+        if not self.lose(refuted, queue, locks):
+            return False
         while done < len(queue) or locks:  # both grow on the way
             if done < len(queue):
                 literal = queue[done]
@@ -90,13 +123,16 @@ class Slow:
             else:
                 side = locks.pop()
                 rest = self.mates[len(self.outer) + side]
-            consistent = True
-            for dead in [one for one in rest if one in self.open]:
-                self.open.discard(dead)
-                consistent &= self.kill(dead, queue, locks)
-            if not consistent:
+            if not self.lose(rest, queue, locks):
                 return False
         return True
+
+    def lose(self, rest: Sequence[int], queue: list[int], locks: list[int]) -> bool:
+        consistent = True
+        for dead in [one for one in rest if one in self.open]:
+            self.open.discard(dead)
+            consistent &= self.kill(dead, queue, locks)
+        return consistent
 
     def kill(self, dead: int, queue: list[int], locks: list[int]) -> bool:
         consistent = True
@@ -118,12 +154,16 @@ class Slow:
                         locks.append(left[0])
         return consistent
 
-    def search(self) -> bool:
+    def search(self, depth: int) -> bool:
         best: list[int] | None = None
         least = (1.0, 0.0)  # open members, weight
+        opened = 0
         for g in self.standing:
             size = sum(literal in self.open for literal in self.groups[g])
-            if not self.satisfied(g) and size * least[1] < least[0] * self.weight[g]:
+            if self.satisfied(g):
+                continue
+            opened += size
+            if size * least[1] < least[0] * self.weight[g]:
                 least = size, self.weight[g]
                 best = [literal for literal in self.groups[g] if literal in self.open]
                 if not self.exact[g]:
@@ -133,14 +173,29 @@ class Slow:
             best = [one for one in next(undecided, []) if one in self.open]
             if not best:
                 return True
+        if depth and self.end is not None and self.nodes >= self.end:
+            raise Cut
+        if self.retrace and opened < self.fewest:
+            self.fewest, self.furthest = opened, set(self.true)
         self.nodes += 1
-        for literal in sorted(best, key=lambda one: -self.score.get(int(self.outer[one]), 0.0)):
+        first = self.furthest.copy() if self.retrace else set()
+        for literal in sorted(best, key=lambda one: (one not in first, -self.score.get(int(self.outer[one]), 0.0))):
             before = set(self.open), set(self.true)
-            if self.follow([literal]) and self.search():
+            if self.follow([literal]) and self.search(depth + 1):
                 return True
             self.backtracks += 1
             self.open, self.true = before
+            if not depth:
+                self.refuted.append(literal)
         return False
+
+
+def luby(k: int) -> list[int]:
+    """The first 2^k - 1 lengths after the ones before: 1; 1 2; 1 1 2 4; ..."""
+    whole = [1]
+    for i in range(1, k):
+        whole = whole + whole + [2**i]
+    return whole if k == 1 else whole[len(whole) // 2 :]
 
 
 @pytest.mark.parametrize("level", ["naked", "hidden", "locked"])
@@ -157,6 +212,28 @@ def test_counters_are_those_of_a_slow_search(level: Level) -> None:
         failed += found.backtracks > 3
     assert branched > 40
     assert failed > 8
+
+
+@pytest.mark.parametrize("strategy", ["restarts", "retrace"])
+def test_counters_of_several_runs_are_those_of_a_slow_search(strategy: Strategy) -> None:
+    problems = [*stubborn(seed=36, count=90), *mixture(seed=34, count=30), *latin(6, order=8, holes=0.6, seed=3)]
+    several = elsewhere = 0
+    problems = [one for one in problems if (one.structure.need != Need.NONE).any()]  # else there is nothing to weigh
+    for turn, problem in enumerate(problems):
+        unit = 1 + turn % 4
+        scores = np.random.default_rng(turn).random(problem.structure.literals)
+        guide = Scored(lambda asks, scores=scores: np.tile(scores, (len(asks), 1)))  # type: ignore[misc]
+        for given in (None, scores):
+            ranked = {} if given is None else {"guide": guide, "keep": 0, "asks": 1}
+            slow = Slow(
+                problem, "hidden", None if given is None else dict(enumerate(given)), unit, strategy == "retrace"
+            )
+            found = dibs.solve(problem, select="weighted", strategy=strategy, unit=unit, **ranked)
+            assert (found.status, found.nodes, found.backtracks) == (slow.status, slow.nodes, slow.backtracks), problem
+            several += slow.nodes > 3 * unit
+            elsewhere += slow.nodes != Slow(problem, "hidden", slow.score, unit, strategy != "retrace").nodes
+    assert several > 15
+    assert elsewhere > 10  # the two strategies differ
 
 
 def test_a_ranking_orders_the_members_of_a_group() -> None:
@@ -199,7 +276,8 @@ def test_what_auto_stands_for() -> None:
         assert auto.suited(instance.structure) == Options(select="confident", keep=0.9, strategy="restarts", after=1000)
     for grid in (Latin([0] * 289), Sudoku([0] * 625)):
         large = auto.suited(grid.structure)
-        assert (large.select, large.asks, large.keep) == ("weighted", 1, 0)
+        assert (large.select, large.strategy, large.asks, large.keep) == ("weighted", "retrace", 1, 0)
+        assert replace(auto, strategy="dfs").suited(grid.structure).strategy == "dfs"
         assert large.level == ("locked" if isinstance(grid, Sudoku) else "hidden")
         assert replace(auto, level="naked").suited(grid.structure).level == "naked"
         assert large.after is not None
@@ -226,6 +304,8 @@ def test_the_guide_of_a_policy_is_that_of_the_family() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="needs level naked, hidden or locked"):
         Options(select="weighted", level="eliminate")
+    with pytest.raises(ValueError, match="strategy = 'retrace' needs select = 'weighted', not 'mrv'"):
+        Options(strategy="retrace")
     with pytest.raises(ValueError, match="cannot be followed node by node"):
         Engine([Latin([0] * 16)], Options(select="weighted"), traced=True)
 

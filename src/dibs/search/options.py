@@ -14,7 +14,8 @@ Trigger = Literal["always", "binary", "ternary", "worth"]
 Select = Literal["mrv", "mrv-confident", "confident", "first", "weighted", "auto"]
 
 LARGE = 256  # cells of the largest grid where `auto` is `confident`: 16x16
-Strategy = Literal["dfs", "restarts", "discrepancy"]
+RUN = 256  # nodes of the shortest run in larger ones, and of the search before the guide comes in
+Strategy = Literal["dfs", "restarts", "discrepancy", "retrace"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +48,12 @@ class Options:
     )
     worth: str | None = option(None, "trigger worth: a file that `dibs model worth` wrote; by default dibs' own")
     strategy: Strategy = option(
-        "dfs", "depth first; begin again after a while; likely paths first (with count above 1 always dfs)", Strategy
+        "dfs",
+        "depth first; begin again after a while; likely paths first; begin again, and take the values of the state that "
+        "got furthest first (with count above 1 always dfs)",
+        Strategy,
     )
-    unit: int = option(32, "restarts: nodes of the shortest run", least=1)
+    unit: int = option(32, "restarts, retrace: nodes of the shortest run", least=1)
     after: int | None = option(
         None, "search without the guide first; from about so many nodes on, with it as well", least=0
     )
@@ -64,6 +68,8 @@ class Options:
         check(self)
         if self.select == "weighted" and self.level == "eliminate":
             raise ValueError("select = 'weighted' needs level naked, hidden or locked: eliminate watches no groups")
+        if self.strategy == "retrace" and self.select not in ("weighted", "auto"):
+            raise ValueError(f"strategy = 'retrace' needs select = 'weighted', not {self.select!r}")
 
     @property
     def guide_selects(self) -> bool:
@@ -78,14 +84,15 @@ class Options:
     def suited(self, structure: Structure) -> Options:
         """What selection `auto` stands for in problems of a structure; any other is itself.
 
-        In a large grid one ranking of the root serves the whole search, runs are longer, and the guide comes in sooner:
-        there a node costs ten times as much as in a small one. In a large Sudoku level `locked` takes the place of
+        In a large grid one ranking of the root serves the whole search, runs are longer and retrace the state that got
+        furthest, and the guide comes in sooner: there a node costs ten times as much as in a small one. In a large Sudoku level `locked` takes the place of
         `hidden`: a node costs twice as much, and there are a third as many.
         """
         if self.select != "auto":
             return self
         if structure.family not in ("sudoku", "latin") or structure.decisions <= LARGE:
             return replace(self, select="confident")
-        after = None if self.after is None else min(self.after, 100)
+        after = None if self.after is None else min(self.after, RUN)
         level = "locked" if structure.family == "sudoku" and self.level == "hidden" else self.level
-        return replace(self, select="weighted", level=level, keep=0.0, asks=1, unit=256, after=after)
+        strategy = "retrace" if self.strategy == "restarts" else self.strategy
+        return replace(self, select="weighted", level=level, keep=0.0, asks=1, strategy=strategy, unit=RUN, after=after)
