@@ -224,7 +224,7 @@ def test_counters_of_several_runs_are_those_of_a_slow_search(strategy: Strategy)
         scores = np.random.default_rng(turn).random(problem.structure.literals)
         guide = Scored(lambda asks, scores=scores: np.tile(scores, (len(asks), 1)))  # type: ignore[misc]
         for given in (None, scores):
-            ranked = {} if given is None else {"guide": guide, "keep": 0, "asks": 1}
+            ranked: dict[str, Any] = {} if given is None else {"guide": guide, "keep": 0, "asks": 1}
             slow = Slow(
                 problem, "hidden", None if given is None else dict(enumerate(given)), unit, strategy == "retrace"
             )

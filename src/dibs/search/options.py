@@ -49,8 +49,8 @@ class Options:
     worth: str | None = option(None, "trigger worth: a file that `dibs model worth` wrote; by default dibs' own")
     strategy: Strategy = option(
         "dfs",
-        "depth first; begin again after a while; likely paths first; begin again, and take the values of the state that "
-        "got furthest first (with count above 1 always dfs)",
+        "depth first; begin again after a while; likely paths first; begin again, first with the values of the state "
+        "that got furthest (with count above 1 always dfs)",
         Strategy,
     )
     unit: int = option(32, "restarts, retrace: nodes of the shortest run", least=1)
@@ -85,8 +85,8 @@ class Options:
         """What selection `auto` stands for in problems of a structure; any other is itself.
 
         In a large grid one ranking of the root serves the whole search, runs are longer and retrace the state that got
-        furthest, and the guide comes in sooner: there a node costs ten times as much as in a small one. In a large Sudoku level `locked` takes the place of
-        `hidden`: a node costs twice as much, and there are a third as many.
+        furthest, and the guide comes in sooner: there a node costs ten times as much as in a small one. In a large
+        Sudoku level `locked` takes the place of `hidden`: a node costs twice as much, and there are a third as many.
         """
         if self.select != "auto":
             return self
