@@ -1,14 +1,15 @@
-"""The tables of docs/LARGE.md from runs of `dibs bench large`, or of parts of it: one line for each cell.
+"""The tables of docs/LARGE.md from runs of `dibs bench large` or `large-retrace`, or of parts of them.
 
     python benchmarks/large.py RUN [RUN ...]
 
-Instances that are not done in every row of their run are left out. Percentiles are linear; one that a search at its
+One line for each cell. Instances that are not done in every row of their run are left out. Percentiles are linear; one that a search at its
 limit reaches is marked as a lower bound.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,33 +58,45 @@ def costs(folder: Path) -> dict[str, dict[str, Cost]]:
     return found
 
 
+def table(head: str, names: list[str], cells: dict[str, dict[str, Cost]], told: Callable[[Cost], str]) -> None:
+    """One line for each cell that has any of the rows."""
+    print(f"\n| {head} | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
+    for cell, rows in cells.items():
+        if rows.keys() & set(names):
+            print(f"| {cell} | {' | '.join(told(rows[name]) if name in rows else '-' for name in names)} |")
+
+
+def ratios(over: NDArray[np.float64], under: list[NDArray[np.float64]], digits: int) -> str:
+    """At each point, one over the best of the others."""
+    best = (min(np.percentile(one, point) for one in under) for point in POINTS)
+    return " / ".join(f"{np.percentile(over, p) / least:.{digits}f}" for p, least in zip(POINTS, best, strict=True))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path)
-    cells = {name: rows for run in parser.parse_args().runs for name, rows in costs(run).items()}
+    found = {name: rows for run in parser.parse_args().runs for name, rows in costs(run).items()}
+    cells = dict(sorted(found.items()))
     there = {row for rows in cells.values() for row in rows}
-    peers = [peer for peer in PEERS if peer in there] or list(PEERS.values())  # guided ones may have a run of their own
+    peers = [peer for peer in PEERS if peer in there]
+    if not peers:  # our own searches beside each other
+        table("time, ms", sorted(there), cells, Cost.times)
+        table("nodes", sorted(there), cells, lambda cost: both(cost.nodes))
+        return
     solvers = [solver for solver in (OURS, PLAIN, LUBY, *peers) if solver in there]
     print(f"| cell | instances | {' | '.join(solvers)} | ours / best peer |\n|---|{'---:|' * (len(solvers) + 2)}")
-    for name, rows in sorted(cells.items()):
-        ours = rows[OURS].ms
-        least = [min(np.percentile(rows[peer].ms, point) for peer in peers) for point in POINTS]
-        ratio = " / ".join(f"{np.percentile(ours, p) / best:.2f}" for p, best in zip(POINTS, least, strict=True))
+    for name, rows in cells.items():
         times = (rows[solver].times() if solver in rows else "-" for solver in solvers)
-        print(f"| {name} | {len(ours)} | {' | '.join(times)} | **{ratio}** |")
+        ratio = ratios(rows[OURS].ms, [rows[peer].ms for peer in peers], 2)
+        print(f"| {name} | {len(rows[OURS].ms)} | {' | '.join(times)} | **{ratio}** |")
     print(f"\n| nodes | {OURS} | {PLAIN} | {LUBY} | Luby / ours |\n|---|---:|---:|---:|---:|")
-    for name, rows in sorted(cells.items()):
-        nodes = [rows[solver].nodes if solver in rows else None for solver in (OURS, PLAIN, LUBY)]
-        ratio = "-"
-        if nodes[2] is not None:
-            ratio = " / ".join(f"{np.percentile(nodes[2], p) / np.percentile(rows[OURS].nodes, p):.1f}" for p in POINTS)
-        print(f"| {name} | {' | '.join('-' if some is None else both(some) for some in nodes)} | {ratio} |")
-    names = [solver for pair in PEERS.items() for solver in pair]
-    if set(names) <= there:
-        print(f"\n| time, ms | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
-    for name, rows in sorted(cells.items()):
-        if set(names) <= rows.keys():
-            print(f"| {name} | {' | '.join(rows[solver].times() for solver in names)} |")
+    for name, rows in cells.items():
+        nodes = (both(rows[solver].nodes) if solver in rows else "-" for solver in (OURS, PLAIN, LUBY))
+        ratio = ratios(rows[LUBY].nodes, [rows[OURS].nodes], 1) if LUBY in rows else "-"
+        print(f"| {name} | {' | '.join(nodes)} | {ratio} |")
+    guided = {name: rows for name, rows in cells.items() if rows.keys() & set(PEERS.values())}
+    if guided:
+        table("time, ms", [OURS, *(solver for pair in PEERS.items() for solver in pair)], guided, Cost.times)
 
 
 if __name__ == "__main__":
