@@ -244,7 +244,7 @@ WAYS: list[dict[str, Any]] = [
     {"select": "weighted", "strategy": "restarts", "unit": 2, "keep": 0, "asks": 2},
     {"select": "weighted", "after": 2, "unit": 2, "strategy": "restarts"},
     {"select": "weighted", "strategy": "retrace", "unit": 1, "keep": 0, "asks": 1},
-    {"select": "weighted", "after": 2, "unit": 2, "strategy": "retrace", "order": "random"},
+    {"select": "weighted", "after": 2, "unit": 2, "strategy": "retrace"},
 ]
 
 

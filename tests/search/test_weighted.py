@@ -216,7 +216,7 @@ def test_counters_are_those_of_a_slow_search(level: Level) -> None:
 
 @pytest.mark.parametrize("strategy", ["restarts", "retrace"])
 def test_counters_of_several_runs_are_those_of_a_slow_search(strategy: Strategy) -> None:
-    problems = [*stubborn(seed=36, count=90), *mixture(seed=34, count=30), *latin(6, order=8, holes=0.6, seed=3)]
+    problems = [*stubborn(seed=36, count=60), *mixture(seed=34, count=30), *latin(6, order=8, holes=0.6, seed=3)]
     several = elsewhere = 0
     problems = [one for one in problems if (one.structure.need != Need.NONE).any()]  # else there is nothing to weigh
     for turn, problem in enumerate(problems):
@@ -233,7 +233,7 @@ def test_counters_of_several_runs_are_those_of_a_slow_search(strategy: Strategy)
             several += slow.nodes > 3 * unit
             elsewhere += slow.nodes != Slow(problem, "hidden", slow.score, unit, strategy != "retrace").nodes
     assert several > 15
-    assert elsewhere > 10  # the two strategies differ
+    assert elsewhere > 5  # the two strategies differ
 
 
 def test_a_ranking_orders_the_members_of_a_group() -> None:
