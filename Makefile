@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check chromium agreement bench-core bench-adversaries bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
+.PHONY: run test check chromium agreement bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -43,6 +43,10 @@ bench-engines: $(VENV)/.test-installed
 # Policy `auto` on 2,000 mixed large instances against Glucose, the cost of UNSAT, memory at order 40 (half an hour).
 bench-mixed: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/mixed.py
+
+# One large Latin square in a fresh process, against the engines: everything loaded on the clock.
+bench-cold: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/cold.py
 
 # Throughput and memory of `dibs solve` on a file of a million puzzles.
 bench-file: $(VENV)/.test-installed

@@ -2,8 +2,8 @@
 
     python benchmarks/large.py RUN [RUN ...]
 
-One line for each cell. Instances that are not done in every row of their run are left out. Percentiles are linear; one that a search at its
-limit reaches is marked as a lower bound.
+One line for each cell. Instances that are not done in every row of their run are left out. Percentiles are linear; one
+that a search at its limit reaches is marked as a lower bound.
 """
 
 from __future__ import annotations
