@@ -274,6 +274,7 @@ def test_what_auto_stands_for() -> None:
     small, formula = Sudoku.parse("." * 81), CNF(2, [[1, 2]])
     for instance in (small, formula, Sudoku.parse("." * 256)):
         assert auto.suited(instance.structure) == Options(select="confident", keep=0.9, strategy="restarts", after=1000)
+    assert replace(auto, strategy="retrace").suited(small.structure) == auto.suited(small.structure)
     for grid in (Latin([0] * 289), Sudoku([0] * 625)):
         large = auto.suited(grid.structure)
         assert (large.select, large.strategy, large.asks, large.keep) == ("weighted", "retrace", 1, 0)

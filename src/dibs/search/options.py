@@ -91,7 +91,9 @@ class Options:
         if self.select != "auto":
             return self
         if structure.family not in ("sudoku", "latin") or structure.decisions <= LARGE:
-            return replace(self, select="confident")
+            return replace(
+                self, select="confident", strategy="restarts" if self.strategy == "retrace" else self.strategy
+            )
         after = None if self.after is None else min(self.after, RUN)
         level = "locked" if structure.family == "sudoku" and self.level == "hidden" else self.level
         strategy = "retrace" if self.strategy == "restarts" else self.strategy

@@ -84,7 +84,7 @@ class Searches(NamedTuple):
     order: NDArray[np.uint32]  # [N, L] addresses: the values of all open nodes, in the order they are tried
     weight: NDArray[np.float32]  # [N, G] selection `weighted`: 1 + how often each group has failed; otherwise [N, 0]
     standing: NDArray[np.uint32]  # [N, G] selection `weighted`: the groups that the root leaves open
-    furthest: NDArray[np.uint8]  # [N, D] strategy `retrace`: values of the state with the fewest open so far; NO_VALUE
+    furthest: NDArray[np.uint8]  # [N, D] strategy `retrace`: values of the state with the fewest open; NO_VALUE: open
     frame_slot: NDArray[np.uint8]  # [N, D+1] where the ranking is that serves the node; NO_SLOT: it has none
     frame_ask: NDArray[np.int64]  # [N, D+1] which of the search's asks it came from: a slot may have a newer one by now
     frame_trust: NDArray[np.bool_]  # [N, D+1] no first choice has failed since that ranking was made
