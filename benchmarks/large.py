@@ -1,4 +1,4 @@
-"""The tables of docs/LARGE.md from runs of `dibs bench large` or `large-retrace`, or of parts of them.
+"""The tables of docs/LARGE.md from runs of `dibs bench large` or `large-orders`, or of parts of them.
 
     python benchmarks/large.py RUN [RUN ...]
 

@@ -143,5 +143,10 @@ for level in ("eliminate", "naked", "hidden"):
     for tie, order in (("index", "ascending"), ("degree", "lcv"), ("random", "random"), ("degree", "mcv")):
         for o in dibs.solve_many(puzzles, level=level, tie=tie, order=order, nodes=60, workers=1):
             print(o.status, o.solution, o.nodes, o.backtracks, o.depth)
+from dibs.generate import latin
+puzzles += latin(2, order=12, holes=0.5, seed=1)
+for strategy in ("retrace", "learn"):
+    for o in dibs.solve_many(puzzles, select="weighted", strategy=strategy, unit=3, nodes=200, workers=1):
+        print(o.status, o.solution, o.nodes, o.backtracks, o.depth)
 """
     assert run(code, NUMBA_DISABLE_JIT="1") == run(code)

@@ -274,10 +274,11 @@ def test_what_auto_stands_for() -> None:
     small, formula = Sudoku.parse("." * 81), CNF(2, [[1, 2]])
     for instance in (small, formula, Sudoku.parse("." * 256)):
         assert auto.suited(instance.structure) == Options(select="confident", keep=0.9, strategy="restarts", after=1000)
-    assert replace(auto, strategy="retrace").suited(small.structure) == auto.suited(small.structure)
+    for strategy in ("retrace", "learn"):
+        assert replace(auto, strategy=strategy).suited(small.structure) == auto.suited(small.structure)
     for grid in (Latin([0] * 289), Sudoku([0] * 625)):
         large = auto.suited(grid.structure)
-        assert (large.select, large.strategy, large.asks, large.keep) == ("weighted", "retrace", 1, 0)
+        assert (large.select, large.strategy, large.asks, large.keep) == ("weighted", "learn", 1, 0)
         assert replace(auto, strategy="dfs").suited(grid.structure).strategy == "dfs"
         assert large.level == ("locked" if isinstance(grid, Sudoku) else "hidden")
         assert replace(auto, level="naked").suited(grid.structure).level == "naked"

@@ -57,12 +57,7 @@ class Advisor:
             depth=np.array([depth]),
             selecting=True,
         )
-        scores = np.asarray(self.guide.rank(asks))
-        if scores.shape != asks.open.shape or scores.dtype.kind not in "fiub":
-            raise ValueError(
-                f"the guide returned {scores.dtype} of shape {scores.shape}; "
-                f"asked were real numbers of shape {asks.open.shape}: a score for each literal of each state"
-            )
+        scores = asks.checked(self.guide.rank(asks))
         found = np.where(np.isnan(scores[0]), -np.inf, np.minimum(scores[0], HUGE)).astype(np.float64)
         self.asks += 1
         self.calls += int(getattr(self.guide, "passes", 0))

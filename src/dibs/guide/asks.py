@@ -28,6 +28,16 @@ class Asks:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def checked(self, scores: Any) -> NDArray[Any]:
+        """What a guide returned, as an array; refuses anything of another shape or kind than [n, L] real numbers."""
+        found = np.asarray(scores)
+        if found.shape != self.open.shape or found.dtype.kind not in "fiub":
+            raise ValueError(
+                f"the guide returned {found.dtype} of shape {found.shape}; "
+                f"asked were real numbers of shape {self.open.shape}: a score for each literal of each state"
+            )
+        return found
+
 
 @runtime_checkable
 class Guide(Protocol):

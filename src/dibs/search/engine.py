@@ -127,6 +127,8 @@ class Engine:
         self._tables = t = tables(self.structure, options.level, watching=weighted)
         strategy = options.strategy if options.count == 1 else "dfs"  # another run would find the same solutions
         rich = guided or traced or strategy != "dfs"
+        if strategy == "learn":
+            raise ValueError("strategy = 'learn' is not the kernel's: dibs.search.learner has it")
         if weighted and traced:
             raise ValueError("select = 'weighted' cannot be followed node by node: its nodes need not be about a cell")
         several = guided and (options.keep is not None or strategy != "dfs")  # rankings that are kept
@@ -282,13 +284,7 @@ class Engine:
 
     def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
         """Hand over a guide's scores, [len(asks), literals]; refuses anything of another shape or kind."""
-        scores = np.asarray(scores)
-        wanted = (len(asks), self.structure.literals)
-        if scores.shape != wanted or scores.dtype.kind not in "fiub":
-            raise ValueError(
-                f"the guide returned {scores.dtype} of shape {scores.shape}; "
-                f"asked were real numbers of shape {wanted}: a score for each literal of each state"
-            )
+        scores = asks.checked(scores)
         if (self._phase(asks.rows) != state.WAIT).any():
             raise ValueError("these asks were answered already")
         inner = np.where(self._tables.outer >= 0, self._tables.outer, 0)
@@ -416,15 +412,19 @@ class Engine:
         """The solutions of these searches, checked by their family's own code."""
         if not len(rows):
             return []
-        instances = [self.instances[r] for r in rows]
-        family = type(instances[0])
         chosen = np.sort(self._chosen(rows), axis=1)
         true = chosen if chosen.min(initial=0) >= 0 else [row[row >= 0] for row in chosen]
-        solutions: list[Any] = family.solutions(instances, list(true))
-        for instance, wrong in zip(instances, family.violations(instances, solutions), strict=True):
-            if wrong:
-                raise WrongSolution(f"{instance!r}: {wrong}")
-        return solutions
+        return verified([self.instances[r] for r in rows], list(true))
+
+
+def verified(instances: Sequence[Instance], true: Sequence[NDArray[np.int64]]) -> list[Any]:
+    """Solutions from their true literals, ascending, checked by their family's own code."""
+    family = type(instances[0])
+    solutions: list[Any] = family.solutions(instances, true)
+    for instance, wrong in zip(instances, family.violations(instances, solutions), strict=True):
+        if wrong:
+            raise WrongSolution(f"{instance!r}: {wrong}")
+    return solutions
 
 
 def _bits(words: NDArray[np.uint64]) -> NDArray[np.bool_]:

@@ -15,7 +15,7 @@ Select = Literal["mrv", "mrv-confident", "confident", "first", "weighted", "auto
 
 LARGE = 256  # cells of the largest grid where `auto` is `confident`: 16x16
 RUN = 256  # nodes of the shortest run in larger ones, and of the search before the guide comes in
-Strategy = Literal["dfs", "restarts", "discrepancy", "retrace"]
+Strategy = Literal["dfs", "restarts", "discrepancy", "retrace", "learn"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,8 @@ class Options:
     strategy: Strategy = option(
         "dfs",
         "depth first; begin again after a while; likely paths first; begin again, first with the values of the state "
-        "that got furthest (with count above 1 always dfs)",
+        "that got furthest; the same, and learn from every failure what cannot be true together (with count above 1 "
+        "always dfs)",
         Strategy,
     )
     unit: int = option(32, "restarts, retrace: nodes of the shortest run", least=1)
@@ -68,8 +69,10 @@ class Options:
         check(self)
         if self.select == "weighted" and self.level == "eliminate":
             raise ValueError("select = 'weighted' needs level naked, hidden or locked: eliminate watches no groups")
-        if self.strategy == "retrace" and self.select not in ("weighted", "auto"):
-            raise ValueError(f"strategy = 'retrace' needs select = 'weighted', not {self.select!r}")
+        if self.strategy in ("retrace", "learn") and self.select not in ("weighted", "auto"):
+            raise ValueError(f"strategy = {self.strategy!r} needs select = 'weighted', not {self.select!r}")
+        if self.strategy == "learn" and self.order not in ("ascending", "true", "random", "oracle"):
+            raise ValueError(f"strategy = 'learn' needs order ascending or random, not {self.order}")
 
     @property
     def guide_selects(self) -> bool:
@@ -84,17 +87,16 @@ class Options:
     def suited(self, structure: Structure) -> Options:
         """What selection `auto` stands for in problems of a structure; any other is itself.
 
-        In a large grid one ranking of the root serves the whole search, runs are longer and retrace the state that got
-        furthest, and the guide comes in sooner: there a node costs ten times as much as in a small one. In a large
-        Sudoku level `locked` takes the place of `hidden`: a node costs twice as much, and there are a third as many.
+        In a large grid one ranking of the root serves the whole search, runs are longer, the search learns from its
+        failures, and the guide comes in sooner: there a node costs ten times as much as in a small one. In a large
+        Sudoku level `locked` takes the place of `hidden`.
         """
         if self.select != "auto":
             return self
         if structure.family not in ("sudoku", "latin") or structure.decisions <= LARGE:
-            return replace(
-                self, select="confident", strategy="restarts" if self.strategy == "retrace" else self.strategy
-            )
+            strategy = "restarts" if self.strategy in ("retrace", "learn") else self.strategy
+            return replace(self, select="confident", strategy=strategy)
         after = None if self.after is None else min(self.after, RUN)
         level = "locked" if structure.family == "sudoku" and self.level == "hidden" else self.level
-        strategy = "retrace" if self.strategy == "restarts" else self.strategy
+        strategy = "learn" if self.strategy == "restarts" else self.strategy
         return replace(self, select="weighted", level=level, keep=0.0, asks=1, strategy=strategy, unit=RUN, after=after)

@@ -182,14 +182,18 @@ def _searched(
     block: int,
     stopped: Callable[[], bool],
 ) -> list[Outcome | None]:
-    """Instances that share a structure, in one engine, or in two that race."""
+    """Instances that share a structure, in one engine, or in two that race, or one by one with what they learn."""
     from dibs.search.engine import Engine
     from dibs.search.race import alone, race
 
+    if options.count == 1 and options.suited(problems[0].structure).strategy == "learn":
+        from dibs.search.learner import learn
+
+        asked, turn = (None, None) if guide is None else (guide.guide, guide.turn)
+        return learn(problems, options, asked, places=places, stopped=stopped, turn=turn)
     if guide is not None and options.after is not None:
         if options.count == 1:
-            turn = guide.turn
-            return race(problems, options, guide.guide, places=places, block=block, stopped=stopped, turn=turn)
+            return race(problems, options, guide.guide, places=places, block=block, stopped=stopped, turn=guide.turn)
         options, guide = alone(options), None  # a second search would find the same solutions again
     if guide is not None and options.trigger == "worth" and options.price is None and options.asks != 0:
         options = replace(options, price=guide.price(problems, options))

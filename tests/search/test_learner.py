@@ -1,0 +1,173 @@
+"""Strategy `learn`: nogoods, and the search that jumps back by them."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dibs
+from dibs import CNF, Latin, Options, Sudoku
+from dibs.generate import latin
+from dibs.problem import Instance
+from dibs.search import learner, learning
+from dibs.search.engine import Engine
+from dibs.search.learner import Search, learn
+from dibs.search.outcome import Outcome
+from guides import BAD, SURE, Scored, seeded
+from randoms import mixture, stubborn, sudoku
+
+HOW: dict[str, Any] = {"select": "weighted", "strategy": "learn"}
+Judged = tuple[list[Instance], list[Outcome]]
+
+
+@pytest.fixture(scope="module")
+def judged() -> Judged:
+    """All families, with and without solutions, and what the plain search says of them."""
+    rng = np.random.default_rng(8)
+    problems = mixture(seed=41, count=150) + stubborn(seed=42, count=120)
+    problems += [sudoku(rng, (3, 3), int(rng.integers(20, 30))) for _ in range(15)]
+    plain = list(dibs.solve_many(problems, policy="plain"))
+    assert sum(outcome.status == "UNSAT" and outcome.backtracks > 4 for outcome in plain) > 20
+    return problems, plain
+
+
+def same_answers(judged: Judged, every: int = 1, turn: int = 0, **options: Any) -> int:
+    """Conflicts of all searches, whose answers must be those of the plain one."""
+    conflicts = 0
+    for problem, known in list(zip(*judged, strict=True))[turn % every :: every]:
+        found = dibs.solve(problem, **HOW, **options)
+        assert found.status == known.status, (problem, options)
+        assert found.solutions == (known.status == "SAT")
+        if found.status == "SAT":
+            assert problem.violation(found.solution) is None
+        conflicts += found.backtracks
+    return conflicts
+
+
+@pytest.mark.parametrize("level", ["naked", "hidden", "locked"])
+def test_the_answers_are_those_of_the_plain_search(judged: Judged, level: str) -> None:
+    for order, unit in product(("ascending", "random"), (1, 3, 256)):
+        assert same_answers(judged, level=level, order=order, unit=unit) > 500
+
+
+def test_no_guide_changes_an_answer(judged: Judged) -> None:
+    for turn, (scores, after) in enumerate(product([*BAD.values(), *SURE.values(), seeded], (None, 0, 4))):
+        same_answers(judged, 5, turn, guide=Scored(scores), after=after, unit=1 + turn % 3)
+
+
+def test_answers_where_much_is_forgotten(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Room for a few nogoods only: it grows, and most of them are dropped at every run."""
+    monkeypatch.setattr(learning, "ARENA", 40)
+    monkeypatch.setattr(learning, "MANY", 2)
+    monkeypatch.setattr(learning, "FIRST_ROOM", 1)
+    grown: list[int] = []
+    more = learner.grown
+    monkeypatch.setattr(learner, "grown", lambda m: grown.append(1) or more(m))  # type: ignore[func-returns-value]
+    same_answers(judged, unit=2)
+    assert len(grown) > 50
+
+
+def searches(problem: Instance, **options: Any) -> Search:
+    """A search that has run to its end."""
+    how = Options(**HOW, **options)
+    root = Engine([problem], Options(level=how.level, nodes=0))
+    root.run()
+    open_, true = root.literals(np.array([0]))
+    search = Search(problem, how, open_[0], true[0], 0, 0.0)
+    search.run(10**9, lambda: False)
+    return search
+
+
+def test_what_a_nogood_says_has_no_solution() -> None:
+    """Also after nogoods were dropped, and literals that the root has decided were taken out of others."""
+    seen = 0
+    squares = list(latin(4, order=22, holes=0.41, balanced=True, seed=5))
+    for square, unit in product(squares, (1, 8)):
+        search = searches(square, unit=unit, order="random")
+        m = search.memory
+        for c in range(m.counts[learning.NOGOODS]):
+            literals = search.literals[m.arena[m.place[c] : m.place[c] + m.length[c]]]
+            values = square.values.copy()
+            values[literals // square.size] = literals % square.size + 1
+            assert dibs.solve(Latin(values), policy="plain").status == "UNSAT"
+            seen += 1
+    assert seen > 100
+
+
+def test_the_same_counters_however_it_is_cut(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = judged[0][::7]
+    whole = [dibs.solve(problem, **HOW, unit=2) for problem in problems]
+    monkeypatch.setattr(learner, "SLICE", 1)
+    for one, known in zip(problems, whole, strict=True):
+        found = dibs.solve(one, **HOW, unit=2)
+        assert (found.solution, found.nodes, found.backtracks, found.depth) == (
+            known.solution,
+            known.nodes,
+            known.backtracks,
+            known.depth,
+        )
+    together = list(dibs.solve_many(problems, **HOW, unit=2))
+    assert [(one.status, one.nodes, one.backtracks) for one in together] == [
+        (one.status, one.nodes, one.backtracks) for one in whole
+    ]
+
+
+def test_limits(judged: Judged) -> None:
+    cut = 0
+    for problem in judged[0][::5]:
+        whole = dibs.solve(problem, **HOW)
+        for most in {0, 1, whole.nodes // 2, whole.nodes}:
+            found = dibs.solve(problem, **HOW, nodes=most)
+            if found.status == "LIMIT":
+                assert found.nodes == most
+                assert found.solution is None
+                cut += 1
+            else:
+                assert (found.status, found.nodes) == (whole.status, whole.nodes)
+        assert dibs.solve(problem, **HOW, seconds=0).status in ("LIMIT", whole.status)
+    assert cut > 30
+
+
+def test_stopped_searches_have_no_outcome() -> None:
+    squares = list(latin(3, order=20, holes=0.42, balanced=True, seed=2))
+    found = learn(squares, Options(**HOW), None, places=range(3), stopped=lambda: True)
+    assert found == [None, None, None]
+
+
+def test_the_guide_is_asked_about_the_root_once() -> None:
+    squares = list(latin(5, order=20, holes=0.42, balanced=True, seed=2))
+    known = [dibs.solve(square, policy="plain") for square in squares]
+    asked: list[Any] = []
+
+    def scores(asks: Any) -> Any:
+        asked.append(asks)
+        grids = [np.array(Latin.parse(known[squares.index(one)].solution).values) for one in asks.instances]
+        return np.array([np.eye(20)[grid - 1].ravel() for grid in grids])
+
+    found = list(dibs.solve_many(squares, **HOW, guide=Scored(scores), after=0, workers=1))
+    assert [one.backtracks for one in found] == [0] * 5  # it knew the solutions
+    assert [one.asks for one in found] == [1] * 5
+    assert all((asks.depth == 0).all() and (asks.open == asks.candidates).all() for asks in asked)
+    asked.clear()
+    assert not dibs.solve(squares[0], **HOW, guide=Scored(scores), after=100_000).asks
+    assert not dibs.solve(squares[0], **HOW, guide=Scored(scores), asks=0).asks
+    assert not asked
+    with pytest.raises(ValueError, match="a score for each literal of each state"):
+        dibs.solve(squares[0], **HOW, guide=Scored(lambda asks: np.zeros(3)))
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match="strategy = 'learn' needs select = 'weighted', not 'mrv'"):
+        Options(strategy="learn")
+    with pytest.raises(ValueError, match="needs order ascending or random, not lcv"):
+        Options(**HOW, order="lcv")
+    with pytest.raises(ValueError, match="is not the kernel's"):
+        Engine([CNF(1, [[1]])], Options(**HOW))
+
+
+def test_solutions_are_counted_depth_first() -> None:
+    for problem in (Latin([0] * 9), Sudoku([0] * 16, (2, 2))):
+        assert dibs.count_solutions(problem, 500, **HOW) == dibs.count_solutions(problem, 500)
