@@ -1,6 +1,8 @@
 """The tables of docs/LARGE.md from runs of `dibs bench large` or `large-orders`, or of parts of them.
 
-    python benchmarks/large.py RUN [RUN ...]
+    python benchmarks/large.py RUN [RUN ...] [--beside RUN ...]
+
+`--beside`: runs on the same instances, whose nodes go beside where the others lack a row; times are not compared.
 
 One line for each cell. Instances that are not done in every row of their run are left out. Percentiles are linear; one
 that a search at its limit reaches is marked as a lower bound.
@@ -75,8 +77,10 @@ def ratios(over: NDArray[np.float64], under: list[NDArray[np.float64]], digits: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path)
-    found = {name: rows for run in parser.parse_args().runs for name, rows in costs(run).items()}
-    cells = dict(sorted(found.items()))
+    parser.add_argument("--beside", nargs="+", type=Path, default=[])
+    given = parser.parse_args()
+    cells = dict(sorted((name, rows) for run in given.runs for name, rows in costs(run).items()))
+    beside = {name: rows for run in given.beside for name, rows in costs(run).items()}
     there = {row for rows in cells.values() for row in rows}
     peers = [peer for peer in PEERS if peer in there]
     if not peers:  # our own searches beside each other
@@ -90,7 +94,8 @@ def main() -> None:
         ratio = ratios(rows[OURS].ms, [rows[peer].ms for peer in peers], 2)
         print(f"| {name} | {len(rows[OURS].ms)} | {' | '.join(times)} | **{ratio}** |")
     print(f"\n| nodes | {OURS} | {PLAIN} | {LUBY} | Luby / ours |\n|---|---:|---:|---:|---:|")
-    for name, rows in cells.items():
+    for name, timed in cells.items():
+        rows = beside.get(name, {}) | timed
         nodes = (both(rows[solver].nodes) if solver in rows else "-" for solver in (OURS, PLAIN, LUBY))
         ratio = ratios(rows[LUBY].nodes, [rows[OURS].nodes], 1) if LUBY in rows else "-"
         print(f"| {name} | {' | '.join(nodes)} | {ratio} |")

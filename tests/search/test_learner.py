@@ -53,7 +53,14 @@ def test_the_answers_are_those_of_the_plain_search(judged: Judged, level: str) -
         assert same_answers(judged, level=level, order=order, unit=unit) > 500
 
 
-def test_no_guide_changes_an_answer(judged: Judged) -> None:
+@pytest.fixture
+def restless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dives begin after two failures, and ask at every other node."""
+    monkeypatch.setattr(learner, "DIVE", 2)
+    monkeypatch.setattr(learner, "EVERY", 2)
+
+
+def test_no_guide_changes_an_answer(judged: Judged, restless: None) -> None:
     for turn, (scores, after) in enumerate(product([*BAD.values(), *SURE.values(), seeded], (None, 0, 4))):
         same_answers(judged, 5, turn, guide=Scored(scores), after=after, unit=1 + turn % 3)
 
@@ -77,7 +84,7 @@ def searches(problem: Instance, **options: Any) -> Search:
     root.run()
     open_, true = root.literals(np.array([0]))
     search = Search(problem, how, open_[0], true[0], 0, 0.0)
-    search.run(10**9, lambda: False)
+    assert not search.advance(lambda: False)
     return search
 
 
@@ -89,7 +96,7 @@ def test_what_a_nogood_says_has_no_solution() -> None:
         search = searches(square, unit=unit, order="random")
         m = search.memory
         for c in range(m.counts[learning.NOGOODS]):
-            literals = search.literals[m.arena[m.place[c] : m.place[c] + m.length[c]]]
+            literals = search.open[m.arena[m.place[c] : m.place[c] + m.length[c]]]
             values = square.values.copy()
             values[literals // square.size] = literals % square.size + 1
             assert dibs.solve(Latin(values), policy="plain").status == "UNSAT"
@@ -157,6 +164,71 @@ def test_the_guide_is_asked_about_the_root_once() -> None:
     assert not asked
     with pytest.raises(ValueError, match="a score for each literal of each state"):
         dibs.solve(squares[0], **HOW, guide=Scored(lambda asks: np.zeros(3)))
+
+
+def hard() -> list[Latin]:
+    """Squares that take some hundred failures each."""
+    return list(latin(4, order=25, holes=0.4, balanced=True, seed=3))
+
+
+def test_what_a_dive_asks_about(restless: None) -> None:
+    """States on the way down: what propagation leaves, one below the other until something fails."""
+    [square] = hard()[:1]
+    asked: list[Any] = []
+
+    def scores(asks: Any) -> Any:
+        asked.append(asks)
+        return seeded(asks)
+
+    found = dibs.solve(square, **HOW, unit=256, guide=Scored(scores))
+    assert found.status == "SAT"
+    assert found.asks == len(asked) > 5
+    roots = [i for i, asks in enumerate(asked) if asks.depth[0] == 0]
+    assert roots[:2] == [0, 1]  # the root alone, then at the beginning of a dive
+    assert max(asks.depth[0] for asks in asked) > 5
+    for asks in asked:
+        assert not (asks.open & asks.true).any()
+        grid = asks.true[0].reshape(-1, square.size)
+        assert (grid.sum(axis=1) <= 1).all()  # at most one value in a cell
+        assert (grid | asks.open[0].reshape(grid.shape)).any(axis=1).all()
+        given = square.values > 0
+        assert (grid[given].argmax(axis=1) + 1 == square.values[given]).all()
+
+
+def test_how_often_a_guide_is_asked(restless: None) -> None:
+    [square] = hard()[:1]
+    for most in (0, 1, 2, 5):
+        assert dibs.solve(square, **HOW, guide=Scored(seeded), asks=most).asks == most
+    assert dibs.solve(square, **HOW, guide=Scored(lambda asks: seeded(asks), static=True)).asks == 1
+    assert dibs.solve(square, policy="auto", guide=Scored(seeded)).asks > 5
+    assert dibs.solve(square, policy="auto", guide=Scored(seeded), asks=1).asks == 1
+
+
+def test_asks_of_many_searches_change_no_counter(restless: None) -> None:
+    squares = hard()
+    alone = [dibs.solve(square, **HOW, guide=Scored(seeded), unit=8) for square in squares]
+    together = dibs.solve_many(squares, **HOW, guide=Scored(seeded), unit=8, workers=1)
+    assert [(one.nodes, one.backtracks, one.asks) for one in together] == [
+        (one.nodes, one.backtracks, one.asks) for one in alone
+    ]
+
+
+def test_groups_weigh_what_the_guide_is_sure_of() -> None:
+    [square] = hard()[:1]
+    root = Engine([square], Options(nodes=0))
+    root.run()
+    [open_], [true] = root.literals(np.array([0]))
+    search = Search(square, Options(**HOW), open_, true, 0, 0.0, asks=1)
+    assert search.advance(lambda: False)
+    scores = np.log(np.random.default_rng(5).random(square.structure.literals))
+    scores[np.flatnonzero(open_)[:3]] = np.nan, np.inf, -np.inf
+    search.answer(scores)
+    p = search.problem
+    for group in range(len(p.need)):
+        mine = scores[search.open[p.group_member[p.group_start[group] : p.group_start[group + 1]]]]
+        known = mine[~np.isnan(mine)]
+        surest = np.clip(known.max(initial=-np.inf), learner.FAINT, 0)
+        assert np.isclose(search.memory.weight[group], learner.SURE * np.exp(surest / 2), rtol=1e-5)
 
 
 def test_what_is_refused() -> None:

@@ -278,7 +278,7 @@ def test_what_auto_stands_for() -> None:
         assert replace(auto, strategy=strategy).suited(small.structure) == auto.suited(small.structure)
     for grid in (Latin([0] * 289), Sudoku([0] * 625)):
         large = auto.suited(grid.structure)
-        assert (large.select, large.strategy, large.asks, large.keep) == ("weighted", "learn", 1, 0)
+        assert (large.select, large.strategy, large.asks, large.keep) == ("weighted", "learn", None, 0)
         assert replace(auto, strategy="dfs").suited(grid.structure).strategy == "dfs"
         assert large.level == ("locked" if isinstance(grid, Sudoku) else "hidden")
         assert replace(auto, level="naked").suited(grid.structure).level == "naked"

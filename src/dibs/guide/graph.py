@@ -81,10 +81,8 @@ def _groups_of(structure: Structure) -> Groups:
     if count is None or sum(count) != total:
         raise ValueError(f"a relational guide takes grids and formulas (sudoku, latin, cnf), not {structure.family}")
     kind = np.repeat(np.arange(len(KINDS)), count)
-    group = np.repeat(np.arange(total), np.diff(structure.start))
-    order = np.argsort(structure.member, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(structure.member, minlength=structure.literals))])
-    return Groups(group[order], start.astype(np.int64), kind)
+    begin, group = structure.memberships
+    return Groups(group, begin, kind)
 
 
 @njit(cache=True, nogil=True)

@@ -363,7 +363,10 @@ def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ig
     """
     states, literals = open_.shape
     groups, wide = len(kind), weights.pre.shape[0]
-    most, room = literals + ROWS, groups + 4 * ROWS
+    most = 0
+    for s in range(states):
+        most = max(most, open_[s].sum())
+    most, room = most + ROWS, groups + 4 * ROWS  # rows for the open literals only: in a large grid a tenth of all
     found = np.zeros((states, literals), np.float32)
     literal = np.zeros(literals, np.uintp)
     size = np.zeros(groups, np.uintp)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 from itertools import chain
 from operator import index
 from typing import Any, ClassVar, Literal, get_args
@@ -58,6 +59,14 @@ class Structure:
 
     def members(self, group: int) -> NDArray[np.int64]:
         return self.member[self.start[group] : self.start[group + 1]]
+
+    @cached_property
+    def memberships(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The groups of each literal, ascending, as CSR: where they begin [literals + 1], and the groups."""
+        group = np.repeat(np.arange(self.groups), np.diff(self.start))
+        count = np.bincount(self.member, minlength=self.literals)
+        order = np.argsort(self.member, kind="stable")
+        return np.concatenate([[0], np.cumsum(count)]).astype(np.int64), group[order]
 
     @classmethod
     def build(

@@ -1,7 +1,9 @@
 """The search that learns (learning.py): each instance by itself, from the state of its root on.
 
-Without a guide it goes on to its end. With one it is asked about the root, at once or after `after` nodes, and its
-scores order the members of the groups from then on: what was learned stays.
+A guide is asked about the root, at once or after `after` nodes, and the search begins again with what it says: its
+scores order the members of the groups, and groups of which it is sure go first. Where that does not end soon, the
+search *dives*: it begins again at the root, and the guide is asked anew every few nodes on the way down, so that each
+choice is made in view of those before it. What was learned from failures stays.
 """
 
 from __future__ import annotations
@@ -27,6 +29,12 @@ Bools = NDArray[np.bool_]
 
 SLICE = 400  # conflicts between two looks at the clock
 TOGETHER = 32  # searches that ask the guide at once
+SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
+FAINT = -20.0  # log-probabilities below count as this one
+DIVE = 512  # failures after which the first dive begins; then whenever there are four times as many
+ASKS = 12  # in a dive
+EVERY = 24  # nodes between them
+NEVER = MOST
 _ready: list[bool] = []  # True once the search is compiled
 _STATUS = {learning.SAT: Status.SAT, learning.UNSAT: Status.UNSAT, learning.LIMIT: Status.LIMIT}
 
@@ -53,26 +61,20 @@ def learn(
     waiting = [i for i in range(len(instances)) if not roots.decided(np.array([i]))[0]]
     if stopped():
         return [None if i in waiting else outcome for i, outcome in enumerate(outcomes)]
-    if guide is not None and waiting and (options.asks == 0 or (refusal and refusal(instances[0].structure))):
+    if guide is not None and waiting and refusal and refusal(instances[0].structure):
         guide = None
+    asks = 0 if guide is None else 1 if getattr(guide, "static", False) else NEVER
     for first in range(0, len(waiting), TOGETHER):
         rows = np.array(waiting[first : first + TOGETHER])
-        open_, true = roots.literals(rows)
         searches = [
-            Search(instances[i], options, o, t, places[i], float(roots.seconds[i]))
-            for i, o, t in zip(rows, open_, true, strict=True)
+            Search(instances[i], options, open_, true, places[i], float(roots.seconds[i]), asks)
+            for i, open_, true in zip(rows, *roots.literals(rows), strict=True)
         ]
-        most = MOST if options.nodes is None else options.nodes
-        for search in searches:
-            search.run(most if guide is None else min(options.after or 0, most), stopped)
-        if guide is not None:
-            going = np.flatnonzero([search.going(most) for search in searches])
-            if len(going) and not stopped():
-                _ask([searches[i] for i in going], open_[going], true[going], guide, turn)
-            for i in going:
-                searches[i].run(most, stopped)
+        while guided := [search for search in searches if search.advance(stopped)]:
+            assert guide is not None
+            _ask(guided, guide, turn)
         for row, search in zip(rows, searches, strict=True):
-            outcomes[row] = search.outcome(most)
+            outcomes[row] = search.outcome()
     return outcomes
 
 
@@ -85,10 +87,9 @@ def _prepare() -> None:
         _ready.append(True)
 
 
-def _ask(
-    searches: Sequence[Search], open_: Bools, true: Bools, guide: Guide, turn: AbstractContextManager[Any] | None
-) -> None:
-    """Ask a guide about the roots of these searches; `open_`, `true` [searches, literals]."""
+def _ask(searches: Sequence[Search], guide: Guide, turn: AbstractContextManager[Any] | None) -> None:
+    """Ask a guide about the states of these searches."""
+    open_, true = (np.array(part) for part in zip(*(search.literals() for search in searches), strict=True))
     asks = Asks(
         structure=searches[0].instance.structure,
         instances=[search.instance for search in searches],
@@ -96,7 +97,7 @@ def _ask(
         open=open_,
         true=true,
         candidates=open_.copy(),
-        depth=np.zeros(len(searches), np.int64),
+        depth=np.array([search.memory.counts[learning.LEVEL] for search in searches]),
         selecting=True,
     )
     with turn or nullcontext():
@@ -104,62 +105,128 @@ def _ask(
         scores = asks.checked(guide.rank(asks))
         took = perf_counter() - begin
     for search, mine in zip(searches, scores, strict=True):
-        with np.errstate(over="ignore"):
-            search.memory.score[:] = mine[search.literals]
-        search.asks, search.calls = 1, int(getattr(guide, "passes", 0))
+        search.answer(mine)
+        search.calls += int(getattr(guide, "passes", 0))
         search.guide_seconds += took / len(searches)
 
 
 class Search:
-    """One instance, from its root on."""
+    """One instance, from its root on; the guide may be asked `asks` times, and no more often than the options say."""
 
     def __init__(
-        self, instance: Instance, options: Options, open_: Bools, true: Bools, place: int, seconds: float
+        self, instance: Instance, options: Options, open_: Bools, true: Bools, place: int, seconds: float, asks: int = 0
     ) -> None:
         begin = perf_counter()
         self.instance, self.options = instance, options
         self.asks = self.calls = 0
         self.guide_seconds = 0.0
         self._true = np.flatnonzero(true)
-        self._problem, self.literals = reduced(instance.structure, open_, true, options.level)
-        self.memory = memory(self._problem)
+        self.problem, self.open = reduced(instance.structure, open_, true, options.level)
+        self.memory = memory(self.problem)
         if options.order == "random":
-            self.memory.score[:] = np.random.default_rng((options.seed, place)).random(len(self.literals))
+            self.memory.score[:] = np.random.default_rng((options.seed, place)).random(len(self.open))
+        self._most = MOST if options.nodes is None else options.nodes
+        self._asks = asks if options.asks is None else min(asks, options.asks)
+        self._ask_at = (options.after or 0) if self._asks else NEVER  # nodes
+        self._dive_at = NEVER  # failures
+        self._dives = self._asks_left = 0  # dives that were begun; asks that are left in this one
+        self._at_root = False  # the next answer is about the root
         self.seconds = seconds + perf_counter() - begin
 
-    def going(self, most: int) -> bool:
+    @property
+    def _nodes(self) -> int:
+        return int(self.memory.counts[learning.NODES])
+
+    @property
+    def _failures(self) -> int:
+        return int(self.memory.counts[learning.CONFLICTS])
+
+    def _going(self) -> bool:
         """Whether it is neither decided nor at a limit."""
-        counts = self.memory.counts
         limit = self.options.seconds
         late = limit is not None and self.seconds + self.guide_seconds >= limit
-        undecided = counts[learning.PHASE] in (learning.RUNNING, learning.LIMIT)
-        return bool(undecided and counts[learning.NODES] < most and not late)
+        undecided = self.memory.counts[learning.PHASE] in (learning.RUNNING, learning.LIMIT)
+        return bool(undecided and self._nodes < self._most and not late)
 
-    def run(self, most: int, stopped: Callable[[], bool]) -> None:
-        """Go on until it is decided, has `most` nodes or no time left, or `stopped()`."""
-        counts = self.memory.counts
-        counts[learning.MOST] = most
-        while self.going(most) and not stopped():
+    def advance(self, stopped: Callable[[], bool]) -> bool:
+        """Search on; True where the guide is to be asked about the state, False at the end or when `stopped()`."""
+        self._run(min(self._ask_at, self._most), self._dive_at, stopped)
+        if stopped() or not self._going():
+            return False
+        if not self._asks_left:
+            self._dive(stopped)
+        return self._going()
+
+    def _dive(self, stopped: Callable[[], bool]) -> None:
+        """Go to the root. The first time the guide is asked about that alone."""
+        self.memory.counts[learning.RUN_END] = 0
+        self._run(self._nodes, NEVER, stopped)
+        self._asks_left = ASKS if self._dives else 1
+        self._at_root = True
+        self._dives += 1
+
+    def _run(self, nodes: int, failures: int, stopped: Callable[[], bool]) -> None:
+        """Go on until it is decided, has so many nodes or failures or no time left, or `stopped()`."""
+        self.memory.counts[learning.MOST] = nodes
+        while self._going() and self._failures < failures and not stopped():
+            counts = self.memory.counts
             counts[learning.PHASE] = learning.RUNNING
             begin = perf_counter()
-            learning.advance(self._problem, self.memory, self.options.unit, SLICE)
+            learning.advance(self.problem, self.memory, self.options.unit, min(SLICE, failures - self._failures))
             if counts[learning.FULL]:
                 self.memory = grown(self.memory)
             self.seconds += perf_counter() - begin
+            if counts[learning.PHASE] == learning.LIMIT:
+                break
 
-    def outcome(self, most: int) -> Outcome | None:
+    def literals(self) -> tuple[Bools, Bools]:
+        """[literals of the structure] which are open, and which are true."""
+        state = self.memory.state
+        open_, true = np.zeros((2, self.instance.structure.literals), bool)
+        open_[self.open[state == learning.OPEN]] = True
+        true[self._true] = True
+        true[self.open[state == learning.TRUE]] = True
+        return open_, true
+
+    def answer(self, scores: NDArray[Any]) -> None:
+        """Take a guide's scores of the state, [literals of the structure], for what is open there.
+
+        At the root groups get their weights by them: the probability of the surest member, its root taken so that few
+        members still count for more.
+        """
+        m = self.memory
+        open_ = m.state == learning.OPEN
+        with np.errstate(over="ignore"):
+            m.score[open_] = scores[self.open[open_]]
+        if self._at_root:
+            member = self.problem.group_member
+            surest = np.fmax.reduceat(np.where(open_, m.score, -np.inf)[member], self.problem.group_start[:-1])
+            m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
+            m.real[0] = 1
+            m.best[:] = 0
+            m.counts[learning.FURTHEST] = 0
+        self._at_root = False
+        self.asks += 1
+        self._asks_left -= 1
+        self._ask_at = self._dive_at = NEVER
+        if self.asks < self._asks and self._asks_left:
+            self._ask_at = self._nodes + EVERY
+        elif self.asks < self._asks:
+            self._dive_at = DIVE * 4 ** (self._dives - 1)
+
+    def outcome(self) -> Outcome | None:
         """None where it was stopped."""
         counts = self.memory.counts
         phase = int(counts[learning.PHASE])
-        if self.going(most):
+        if self._going():
             return None
         solution = None
         if phase == learning.SAT:
-            true = np.sort(np.concatenate([self.literals[self.memory.state == learning.TRUE], self._true]))
+            true = np.flatnonzero(self.literals()[1])
             [solution] = verified([self.instance], [true])
-        nodes, conflicts, depth = (int(counts[i]) for i in (learning.NODES, learning.CONFLICTS, learning.DEPTH))
+        nodes, depth = self._nodes, int(counts[learning.DEPTH])
         return Outcome(
-            _STATUS.get(phase, Status.LIMIT), solution, nodes, conflicts, self.asks, depth, self.seconds,
+            _STATUS.get(phase, Status.LIMIT), solution, nodes, self._failures, self.asks, depth, self.seconds,
             int(phase == learning.SAT), self.calls, self.guide_seconds, nodes,
         )  # fmt: skip
 
@@ -170,26 +237,31 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
     At level `naked` nothing follows from needs that other groups imply.
     """
     literals = np.flatnonzero(open_)
-    number = np.full(structure.literals, -1, np.int64)
-    number[literals] = np.arange(len(literals))
-    owner = np.repeat(np.arange(structure.groups), np.diff(structure.start))
     held = np.zeros(structure.groups, bool)
-    held[owner[true[structure.member]]] = True
-    there = open_[structure.member] & ~held[owner]
+    held[_pairs(structure, np.flatnonzero(true))[1]] = True
+    member, group = _pairs(structure, literals)  # pairs; members by their place in `literals`
+    there = ~held[group]
+    sizes = np.bincount(group[there], minlength=structure.groups)
     needed = (structure.need >= (Need.REQUIRED if level == "naked" else Need.IMPLIED)) & ~held
-    sizes = np.bincount(owner[there], minlength=structure.groups)
-    left = needed | (~held & (sizes > 1))
-    there &= left[owner]
-    member = number[structure.member[there]]
-    group = (np.cumsum(left) - 1)[owner[there]]
-    order = np.argsort(member, kind="stable")
+    left = needed | (sizes > 1)
+    there &= left[group]
+    member, group = member[there], (np.cumsum(left) - 1)[group[there]]
     start = np.concatenate([[0], np.cumsum(sizes[left])])
     spread = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=len(literals)))])
     i4 = np.int32
     return Problem(
-        start.astype(i4), member.astype(i4), spread.astype(i4), group[order].astype(i4),
+        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4), spread.astype(i4), group.astype(i4),
         structure.exclusive[left], needed[left],
     ), literals  # fmt: skip
+
+
+def _pairs(structure: Structure, literals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs of one of these literals, by its place among them, and a group that it is in."""
+    begin, group = structure.memberships
+    count = begin[literals + 1] - begin[literals]
+    place = np.repeat(np.arange(len(literals)), count)
+    skipped = begin[literals] - (np.cumsum(count) - count)
+    return place, group[np.arange(len(place)) + skipped[place]]
 
 
 def memory(p: Problem) -> Memory:

@@ -14,7 +14,8 @@ Trigger = Literal["always", "binary", "ternary", "worth"]
 Select = Literal["mrv", "mrv-confident", "confident", "first", "weighted", "auto"]
 
 LARGE = 256  # cells of the largest grid where `auto` is `confident`: 16x16
-RUN = 256  # nodes of the shortest run in larger ones, and of the search before the guide comes in
+RUN = 256  # nodes, or failures, of the shortest run in larger ones
+EASY = 96  # nodes of the search there before the guide comes in
 Strategy = Literal["dfs", "restarts", "discrepancy", "retrace", "learn"]
 
 
@@ -54,7 +55,7 @@ class Options:
         "always dfs)",
         Strategy,
     )
-    unit: int = option(32, "restarts, retrace: nodes of the shortest run", least=1)
+    unit: int = option(32, "restarts, retrace: nodes of the shortest run; learn: failures", least=1)
     after: int | None = option(
         None, "search without the guide first; from about so many nodes on, with it as well", least=0
     )
@@ -87,16 +88,19 @@ class Options:
     def suited(self, structure: Structure) -> Options:
         """What selection `auto` stands for in problems of a structure; any other is itself.
 
-        In a large grid one ranking of the root serves the whole search, runs are longer, the search learns from its
-        failures, and the guide comes in sooner: there a node costs ten times as much as in a small one. In a large
-        Sudoku level `locked` takes the place of `hidden`.
+        In a large grid runs are longer, the search learns from its failures, and the guide comes in sooner: there a
+        node costs ten times as much as in a small one. With any other strategy one ranking of the root serves the whole
+        search. In a large Sudoku level `locked` takes the place of `hidden`.
         """
         if self.select != "auto":
             return self
         if structure.family not in ("sudoku", "latin") or structure.decisions <= LARGE:
             strategy = "restarts" if self.strategy in ("retrace", "learn") else self.strategy
             return replace(self, select="confident", strategy=strategy)
-        after = None if self.after is None else min(self.after, RUN)
+        after = None if self.after is None else min(self.after, EASY)
         level = "locked" if structure.family == "sudoku" and self.level == "hidden" else self.level
         strategy = "learn" if self.strategy == "restarts" else self.strategy
-        return replace(self, select="weighted", level=level, keep=0.0, asks=1, strategy=strategy, unit=RUN, after=after)
+        asks = self.asks if strategy == "learn" else 1
+        return replace(
+            self, select="weighted", level=level, keep=0.0, asks=asks, strategy=strategy, unit=RUN, after=after
+        )
