@@ -145,8 +145,7 @@ for level in ("eliminate", "naked", "hidden"):
             print(o.status, o.solution, o.nodes, o.backtracks, o.depth)
 from dibs.generate import latin
 puzzles += latin(2, order=12, holes=0.5, seed=1)
-for strategy in ("retrace", "learn"):
-    for o in dibs.solve_many(puzzles, select="weighted", strategy=strategy, unit=3, nodes=200, workers=1):
-        print(o.status, o.solution, o.nodes, o.backtracks, o.depth)
+for o in dibs.solve_many(puzzles, select="weighted", strategy="learn", unit=3, nodes=200, workers=1):
+    print(o.status, o.solution, o.nodes, o.backtracks, o.depth)
 """
     assert run(code, NUMBA_DISABLE_JIT="1") == run(code)

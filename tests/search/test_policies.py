@@ -27,7 +27,6 @@ MOST = 7  # solutions counted
 LEVELS = ("eliminate", "naked", "hidden", "locked")
 SELECTS = ("mrv", "mrv-confident", "confident", "weighted")
 STRATEGIES = ("dfs", "restarts", "discrepancy")
-FORMS = [*product(SELECTS, STRATEGIES), ("weighted", "retrace")]
 KEEPS = (None, 0, 0.9)
 TRIGGERS = ("always", "binary", "ternary", "worth")
 GUIDES: dict[str, Callable[[Asks], NDArray[Any]]] = BAD | SURE
@@ -64,10 +63,10 @@ def some(judged: Problems, turn: int, every: int) -> Problems:
 
 
 def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems) -> None:
-    """All 156 combinations; each meets some of the problems at one level with one guide, dfs for all solutions too."""
+    """All 144 combinations; each meets some of the problems at one level with one guide, dfs for all solutions too."""
     names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree", "reach"))
     asked = again = 0
-    for turn, ((select, strategy), keep, trigger) in enumerate(product(FORMS, KEEPS, TRIGGERS)):
+    for turn, (select, strategy, keep, trigger) in enumerate(product(SELECTS, STRATEGIES, KEEPS, TRIGGERS)):
         level = LEVELS[(turn + turn // 3) % 4] if select != "weighted" else LEVELS[1 + turn % 3]
         problems, plain = some(judged, turn, 19 if level != "eliminate" else 67)
         options: dict[str, Any] = {
@@ -86,7 +85,7 @@ def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems)
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_every_bad_guide_with_every_select_and_strategy(judged: Problems, name: str) -> None:
-    for turn, (select, strategy) in enumerate(FORMS):
+    for turn, (select, strategy) in enumerate(product(SELECTS, STRATEGIES)):
         keep, static = KEEPS[turn % 2 + 1], turn % 4 == 3
         guide = Scored(GUIDES[name], static)
         compare(*some(judged, turn, 19), guide=guide, select=select, strategy=strategy, keep=keep, unit=1 + turn % 3)
@@ -103,8 +102,6 @@ def test_strategies_without_a_guide(judged: Problems) -> None:
     for turn, (strategy, level, order) in enumerate(product(STRATEGIES, LEVELS, ("ascending", "random"))):
         options: dict[str, Any] = {"strategy": strategy, "level": level, "order": order, "unit": 2}
         compare(*some(judged, turn, 3), policy="plain", tie="random", **options)
-    for level, order, unit in product(("naked", "hidden", "locked"), ("ascending", "random"), (1, 2, 20)):
-        compare(*judged, policy="plain", select="weighted", strategy="retrace", level=level, order=order, unit=unit)
 
 
 class Counting:
@@ -243,8 +240,6 @@ WAYS: list[dict[str, Any]] = [
     {"select": "confident", "keep": 0, "trigger": "ternary", "count": 3},
     {"select": "weighted", "strategy": "restarts", "unit": 2, "keep": 0, "asks": 2},
     {"select": "weighted", "after": 2, "unit": 2, "strategy": "restarts"},
-    {"select": "weighted", "strategy": "retrace", "unit": 1, "keep": 0, "asks": 1},
-    {"select": "weighted", "after": 2, "unit": 2, "strategy": "retrace"},
 ]
 
 

@@ -18,7 +18,6 @@ from dibs.guide import Guidance
 from dibs.problem import Instance
 from dibs.problem.structure import Level, Need, Structure
 from dibs.search.engine import Engine
-from dibs.search.options import Strategy
 from dibs.search.pieces import NO_PIECES, pieces
 from dibs.search.policy import LARGE_SUDOKU, SUITED, Waiting, suited
 from dibs.search.tables import DOMAIN, plane_bit, tables
@@ -35,12 +34,7 @@ class Slow:
     choice is taken from the kernel's layout: it decides which of several groups fails first."""
 
     def __init__(
-        self,
-        instance: Instance,
-        level: Level,
-        order: dict[int, float] | None = None,
-        unit: int | None = None,
-        retrace: bool = False,
+        self, instance: Instance, level: Level, order: dict[int, float] | None = None, unit: int | None = None
     ) -> None:
         t = tables(instance.structure, level, watching=True)
         domain = np.repeat(np.arange(len(t.base) - 1), np.diff(t.base))
@@ -71,9 +65,6 @@ class Slow:
         self.outer = t.outer
         self.nodes = self.backtracks = 0
         self.end: int | None = None  # where the run is cut
-        self.retrace = retrace
-        self.fewest = 10**9  # open members of all open groups, and what was true there
-        self.furthest: set[int] = set()
         given = [number[int(t.address[one])] for one in instance.given]
         units = [number[a] for a in t.unit.tolist()]
         self.status = "UNSAT"
@@ -157,13 +148,9 @@ class Slow:
     def search(self, depth: int) -> bool:
         best: list[int] | None = None
         least = (1.0, 0.0)  # open members, weight
-        opened = 0
         for g in self.standing:
             size = sum(literal in self.open for literal in self.groups[g])
-            if self.satisfied(g):
-                continue
-            opened += size
-            if size * least[1] < least[0] * self.weight[g]:
+            if not self.satisfied(g) and size * least[1] < least[0] * self.weight[g]:
                 least = size, self.weight[g]
                 best = [literal for literal in self.groups[g] if literal in self.open]
                 if not self.exact[g]:
@@ -175,11 +162,8 @@ class Slow:
                 return True
         if depth and self.end is not None and self.nodes >= self.end:
             raise Cut
-        if self.retrace and opened < self.fewest:
-            self.fewest, self.furthest = opened, set(self.true)
         self.nodes += 1
-        first = self.furthest.copy() if self.retrace else set()
-        for literal in sorted(best, key=lambda one: (one not in first, -self.score.get(int(self.outer[one]), 0.0))):
+        for literal in sorted(best, key=lambda one: -self.score.get(int(self.outer[one]), 0.0)):
             before = set(self.open), set(self.true)
             if self.follow([literal]) and self.search(depth + 1):
                 return True
@@ -214,10 +198,9 @@ def test_counters_are_those_of_a_slow_search(level: Level) -> None:
     assert failed > 8
 
 
-@pytest.mark.parametrize("strategy", ["restarts", "retrace"])
-def test_counters_of_several_runs_are_those_of_a_slow_search(strategy: Strategy) -> None:
+def test_counters_of_several_runs_are_those_of_a_slow_search() -> None:
     problems = [*stubborn(seed=36, count=60), *mixture(seed=34, count=30), *latin(6, order=8, holes=0.6, seed=3)]
-    several = elsewhere = 0
+    several = 0
     problems = [one for one in problems if (one.structure.need != Need.NONE).any()]  # else there is nothing to weigh
     for turn, problem in enumerate(problems):
         unit = 1 + turn % 4
@@ -225,15 +208,11 @@ def test_counters_of_several_runs_are_those_of_a_slow_search(strategy: Strategy)
         guide = Scored(lambda asks, scores=scores: np.tile(scores, (len(asks), 1)))  # type: ignore[misc]
         for given in (None, scores):
             ranked: dict[str, Any] = {} if given is None else {"guide": guide, "keep": 0, "asks": 1}
-            slow = Slow(
-                problem, "hidden", None if given is None else dict(enumerate(given)), unit, strategy == "retrace"
-            )
-            found = dibs.solve(problem, select="weighted", strategy=strategy, unit=unit, **ranked)
+            slow = Slow(problem, "hidden", None if given is None else dict(enumerate(given)), unit)
+            found = dibs.solve(problem, select="weighted", strategy="restarts", unit=unit, **ranked)
             assert (found.status, found.nodes, found.backtracks) == (slow.status, slow.nodes, slow.backtracks), problem
             several += slow.nodes > 3 * unit
-            elsewhere += slow.nodes != Slow(problem, "hidden", slow.score, unit, strategy != "retrace").nodes
     assert several > 15
-    assert elsewhere > 5  # the two strategies differ
 
 
 def test_a_ranking_orders_the_members_of_a_group() -> None:
@@ -274,8 +253,7 @@ def test_what_auto_stands_for() -> None:
     small, formula = Sudoku.parse("." * 81), CNF(2, [[1, 2]])
     for instance in (small, formula, Sudoku.parse("." * 256)):
         assert auto.suited(instance.structure) == Options(select="confident", keep=0.9, strategy="restarts", after=1000)
-    for strategy in ("retrace", "learn"):
-        assert replace(auto, strategy=strategy).suited(small.structure) == auto.suited(small.structure)
+    assert replace(auto, strategy="learn").suited(small.structure) == auto.suited(small.structure)
     for grid in (Latin([0] * 289), Sudoku([0] * 625)):
         large = auto.suited(grid.structure)
         assert (large.select, large.strategy, large.asks, large.keep) == ("weighted", "learn", None, 0)
@@ -306,8 +284,6 @@ def test_the_guide_of_a_policy_is_that_of_the_family() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="needs level naked, hidden or locked"):
         Options(select="weighted", level="eliminate")
-    with pytest.raises(ValueError, match="strategy = 'retrace' needs select = 'weighted', not 'mrv'"):
-        Options(strategy="retrace")
     with pytest.raises(ValueError, match="cannot be followed node by node"):
         Engine([Latin([0] * 16)], Options(select="weighted"), traced=True)
 

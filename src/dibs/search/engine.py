@@ -133,7 +133,7 @@ class Engine:
             raise ValueError("select = 'weighted' cannot be followed node by node: its nodes need not be about a cell")
         several = guided and (options.keep is not None or strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
-        self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0, weighted, strategy == "retrace")
+        self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0, weighted)
         self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room)
         row, literal = type(instances[0]).givens(instances)
         s.counts[:, state.GIVEN] = np.bincount(row, minlength=len(instances))

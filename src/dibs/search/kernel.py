@@ -29,7 +29,6 @@ from dibs.search.state import (
     ENTERED,
     EVENT,
     FAILED,
-    FEWEST,
     GIVEN,
     HOPELESS,
     LEAST,
@@ -37,9 +36,7 @@ from dibs.search.state import (
     LOGGED,
     MOST,
     NO_SLOT,
-    NO_VALUE,
     NODES,
-    OPEN,
     PHASE,
     PUT_OFF,
     RANKED,
@@ -86,7 +83,6 @@ HOPEFUL = 0.5  # where the solution is below with less than this probability, MR
 LESSON = 1.0  # what a choice loses in every ranking (a log-probability) when a run that ended on it is cut
 FIRST_LEAST = float(np.log(0.25))  # `discrepancy`: the first run tries paths of at least this log-probability
 STEP_LEAST = float(np.log(0.25))  # and every further run paths that are so much less likely
-MANY = 2**62  # open literals, more than any state has
 LEAST_CHANCE = 1e-6  # no guide is surer than that of what is not the case
 
 
@@ -98,7 +94,7 @@ def row_of(s: Searches, r: Int) -> Searches:
         borrow(s.trail[r]), borrow(s.lost[r]),
         borrow(s.frame_branch[r]), borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]),
         borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.weight[r]), borrow(s.standing[r]),
-        borrow(s.furthest[r]), borrow(s.frame_slot[r]), borrow(s.frame_ask[r]),
+        borrow(s.frame_slot[r]), borrow(s.frame_ask[r]),
         borrow(s.frame_trust[r]), borrow(s.frame_mass[r]), borrow(s.frame_rest[r]), borrow(s.slot_ask[r]),
         borrow(s.chance[r]), borrow(s.lesson[r]), borrow(s.real[r]), borrow(s.score[r]), borrow(s.log[r]),
         borrow(s.answer[r]), borrow(s.counts[r]),
@@ -583,17 +579,12 @@ def weightiest(t: Tables, s: Searches) -> Int:
     It is returned as D + group; as the domain of its first open member where more than one member may be true.
     """
     best, best_size, best_weight = np.int64(-1), np.float32(1), np.float32(0)
-    opened = np.int64(0)
     for k in range(s.counts[STANDING]):
         g = s.standing[_at(k)]
         state = s.group[g]
-        if state >= CHOSEN:
-            continue
-        opened += state >> SHIFT
         size, weight = np.float32(state >> SHIFT), s.weight[g]
-        if size * best_weight < best_size * weight:
+        if state < CHOSEN and size * best_weight < best_size * weight:
             best, best_size, best_weight = np.int64(g), size, weight
-    s.counts[OPEN] = opened
     s.counts[ARITY] = np.int64(best_size) if best >= 0 else 0
     if best < 0:
         return first_undecided(t, s)
@@ -695,30 +686,6 @@ def arrange(t: Tables, s: Searches, branch: Int, order: Int, slot: Int, first: I
 
 
 @_part
-def remember(t: Tables, s: Searches) -> None:
-    """Strategy `retrace`: note the values of this state, the furthest one so far."""
-    for domain in range(len(s.furthest)):
-        undecided = s.plane[_at(t.planes + (domain >> 6))] >> (np.uint64(domain) & _LOW) & _BIT
-        s.furthest[_at(domain)] = NO_VALUE if undecided else s.value[_at(domain)]
-    s.counts[FEWEST] = s.counts[OPEN]
-
-
-@_part
-def retake(s: Searches, first: Int, end: Int, keys: NDArray[np.float64]) -> None:
-    """Strategy `retrace`: of the values in `order[first:end]` the one that the furthest state has goes first."""
-    for i in range(first, end):
-        address = np.int64(s.order[i])
-        if s.furthest[_at(address >> 6)] == address & 63:
-            key = keys[i]
-            for k in range(i, first, -1):
-                s.order[k] = s.order[k - 1]
-                keys[k] = keys[k - 1]
-            s.order[first] = np.uint32(address)
-            keys[first] = key
-            return
-
-
-@_part
 def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> Int:
     """Lay out a fresh state and queue the givens, which stand in `order[:counts[GIVEN]]`; returns the queue length."""
     for i in range(len(t.plane)):
@@ -731,9 +698,6 @@ def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
         s.alive[_at(i)] = t.alive[_at(i)]
     for i in range(len(s.weight)):
         s.weight[_at(i)] = 1
-    for i in range(len(s.furthest)):
-        s.furthest[_at(i)] = NO_VALUE
-    s.counts[FEWEST] = MANY
     if t.hopeless:
         s.counts[PHASE] = UNSAT
         return -1
@@ -1013,7 +977,7 @@ def begin(s: Searches, rules: Rules) -> None:
     """Begin a run: its budget."""
     counts = s.counts
     counts[RUN] += 1
-    if rules.strategy == 1 or rules.strategy == 3:
+    if rules.strategy == 1:
         counts[RUN_END] = counts[NODES] + rules.unit * luby(counts[RUN])
     elif rules.strategy == 2:
         s.real[LEAST] = FIRST_LEAST if counts[RUN] == 1 else min(s.real[LEAST] + STEP_LEAST, s.real[PUT_OFF])
@@ -1078,12 +1042,9 @@ def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Non
     if counts[NODES] + rules.ask_nodes * counts[ASKS] >= counts[MOST]:
         counts[PHASE] = LIMIT
         return
-    cutting = rules.strategy == 1 or rules.strategy == 3
-    if len(rules.rich) > 0 and cutting and counts[NODES] >= counts[RUN_END] and counts[TOP]:
+    if len(rules.rich) > 0 and rules.strategy == 1 and counts[NODES] >= counts[RUN_END] and counts[TOP]:
         counts[PHASE] = AGAIN
         return
-    if len(s.furthest) > 0 and counts[OPEN] < counts[FEWEST]:
-        remember(t, s)
     counts[NODES] += 1
     top = counts[TOP]
     s.frame_branch[top] = branch
@@ -1111,8 +1072,6 @@ def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64], bit
                 s.counts[SLOT] = NO_SLOT
     branch = np.int64(s.frame_branch[top])
     end = arrange(t, s, branch, order, slot, first, keys)
-    if len(s.furthest) > 0:
-        retake(s, first, end, keys)
     if len(rules.rich) > 0:
         total = 0.0
         for i in range(first, end):

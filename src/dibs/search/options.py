@@ -16,7 +16,7 @@ Select = Literal["mrv", "mrv-confident", "confident", "first", "weighted", "auto
 LARGE = 256  # cells of the largest grid where `auto` is `confident`: 16x16
 RUN = 256  # nodes, or failures, of the shortest run in larger ones
 EASY = 96  # nodes of the search there before the guide comes in
-Strategy = Literal["dfs", "restarts", "discrepancy", "retrace", "learn"]
+Strategy = Literal["dfs", "restarts", "discrepancy", "learn"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,12 +50,11 @@ class Options:
     worth: str | None = option(None, "trigger worth: a file that `dibs model worth` wrote; by default dibs' own")
     strategy: Strategy = option(
         "dfs",
-        "depth first; begin again after a while; likely paths first; begin again, first with the values of the state "
-        "that got furthest; the same, and learn from every failure what cannot be true together (with count above 1 "
-        "always dfs)",
+        "depth first; begin again after a while; likely paths first; learn from every failure what cannot be true "
+        "together (with count above 1 always dfs)",
         Strategy,
     )
-    unit: int = option(32, "restarts, retrace: nodes of the shortest run; learn: failures", least=1)
+    unit: int = option(32, "nodes of the shortest run of restarts, failures of that of learn", least=1)
     after: int | None = option(
         None, "search without the guide first; from about so many nodes on, with it as well", least=0
     )
@@ -70,8 +69,8 @@ class Options:
         check(self)
         if self.select == "weighted" and self.level == "eliminate":
             raise ValueError("select = 'weighted' needs level naked, hidden or locked: eliminate watches no groups")
-        if self.strategy in ("retrace", "learn") and self.select not in ("weighted", "auto"):
-            raise ValueError(f"strategy = {self.strategy!r} needs select = 'weighted', not {self.select!r}")
+        if self.strategy == "learn" and self.select not in ("weighted", "auto"):
+            raise ValueError(f"strategy = 'learn' needs select = 'weighted', not {self.select!r}")
         if self.strategy == "learn" and self.order not in ("ascending", "true", "random", "oracle"):
             raise ValueError(f"strategy = 'learn' needs order ascending or random, not {self.order}")
 
@@ -95,8 +94,7 @@ class Options:
         if self.select != "auto":
             return self
         if structure.family not in ("sudoku", "latin") or structure.decisions <= LARGE:
-            strategy = "restarts" if self.strategy in ("retrace", "learn") else self.strategy
-            return replace(self, select="confident", strategy=strategy)
+            return replace(self, select="confident", strategy="restarts" if self.strategy == "learn" else self.strategy)
         after = None if self.after is None else min(self.after, EASY)
         level = "locked" if structure.family == "sudoku" and self.level == "hidden" else self.level
         strategy = "learn" if self.strategy == "restarts" else self.strategy

@@ -37,9 +37,7 @@ HOPELESS = 17  # open frames when the guide said that there is no solution below
 ARITY = 18  # where groups are selected: the open literals of the one that was taken; 0 if there was none
 TRIES = 19  # values tried
 STANDING = 20  # groups in `standing`
-OPEN = 21  # where groups are selected: the open literals of all open groups
-FEWEST = 22  # strategy `retrace`: the least OPEN of any state so far
-COUNTERS = 23
+COUNTERS = 21
 
 # Columns of `Searches.real`.
 LEAST = 0  # strategy `discrepancy`: this run tries values whose path has at least this log-probability
@@ -55,11 +53,10 @@ ORDERS = {"ascending": 0, "true": 0, "lcv": 1, "mcv": 2, "random": 3, "jw": 5}
 BY_SCORE = 4
 TRIGGERS = {"never": 0, "always": 1, "binary": 2, "ternary": 3, "worth": 4}
 SELECTS = {"mrv": 0, "mrv-confident": 1, "confident": 2, "first": 3, "weighted": 4}
-STRATEGIES = {"dfs": 0, "restarts": 1, "discrepancy": 2, "retrace": 3}
+STRATEGIES = {"dfs": 0, "restarts": 1, "discrepancy": 2}
 NEVER_KEEP = 2.0  # `Rules.keep`: no choice is that sure
 RANKINGS = 8  # slots where rankings are kept
 NO_SLOT = 255
-NO_VALUE = 255
 
 
 class Searches(NamedTuple):
@@ -84,7 +81,6 @@ class Searches(NamedTuple):
     order: NDArray[np.uint32]  # [N, L] addresses: the values of all open nodes, in the order they are tried
     weight: NDArray[np.float32]  # [N, G] selection `weighted`: 1 + how often each group has failed; otherwise [N, 0]
     standing: NDArray[np.uint32]  # [N, G] selection `weighted`: the groups that the root leaves open
-    furthest: NDArray[np.uint8]  # [N, D] strategy `retrace`: values of the state with the fewest open; NO_VALUE: open
     frame_slot: NDArray[np.uint8]  # [N, D+1] where the ranking is that serves the node; NO_SLOT: it has none
     frame_ask: NDArray[np.int64]  # [N, D+1] which of the search's asks it came from: a slot may have a newer one by now
     frame_trust: NDArray[np.bool_]  # [N, D+1] no first choice has failed since that ranking was made
@@ -123,7 +119,7 @@ class Rules(NamedTuple):
 
 
 def shapes(
-    t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0, weighted: int = 0, retraced: int = 0
+    t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0, weighted: int = 0
 ) -> list[tuple[int, ...]]:
     """The shapes of the arrays of `Searches`, in their order; `slots` is 0 where nothing is ranked or begun again."""
     literals, domains = len(t.outer), len(t.base) - 1
@@ -134,7 +130,7 @@ def shapes(
     return [
         (rows, len(t.plane)), (rows, len(t.group)), (rows, len(t.left)), (rows, len(t.alive)), (rows, domains),
         (rows, literals + domains), (rows, literals + domains), frame, frame, frame, frame, frame, (rows, literals),
-        per_group, per_group, (rows, domains if retraced else 0),
+        per_group, per_group,
         rich, rich, rich, rich, rich, (rows, slots), (rows, per_literal), (rows, per_literal), (rows, REALS),
         (rows, slots, per_literal), (rows, events), (rows, answers, domains), (rows, COUNTERS),
     ]  # fmt: skip
@@ -145,7 +141,7 @@ def searches(t: Tables, rows: int, *sizes: int) -> Searches:
     u1, u2, u4, u8, i4, i8 = np.uint8, np.uint16, np.uint32, np.uint64, np.int32, np.int64
     f4, f8 = np.float32, np.float64
     kinds = (
-        u8, i8, u2, i4, u1, u4, u8, u4, u4, u4, u4, i8, u4, f4, u4, u1,
+        u8, i8, u2, i4, u1, u4, u8, u4, u4, u4, u4, i8, u4, f4, u4,
         u1, i8, np.bool_, f8, f8, i8, f4, f4, f8, f4, i8, u1, i8,
     )  # fmt: skip
     # All but the counters are written before they are read.
