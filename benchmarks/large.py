@@ -1,8 +1,6 @@
 """The tables of docs/LARGE.md from runs of `dibs bench large` or `large-orders`, or of parts of them.
 
-    python benchmarks/large.py RUN [RUN ...] [--beside RUN ...]
-
-`--beside`: runs on the same instances, whose nodes go beside where the others lack a row; times are not compared.
+    python benchmarks/large.py RUN [RUN ...]
 
 One line for each cell. Instances that are not done in every row of their run are left out. Percentiles are linear; one
 that a search at its limit reaches is marked as a lower bound.
@@ -19,7 +17,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-OURS, PLAIN, LUBY = "ours", "ours, no guide", "Luby, random values"
+OURS, LUBY = "ours", "Luby, random values"
+OWN = (OURS, "ours, one ask", "ours, no guide", LUBY)
 PEERS = {"Glucose4": "Glucose4, guided", "CaDiCaL": "CaDiCaL, guided", "CP-SAT": "CP-SAT, hinted"}
 POINTS = (50, 95)
 
@@ -77,26 +76,19 @@ def ratios(over: NDArray[np.float64], under: list[NDArray[np.float64]], digits: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path)
-    parser.add_argument("--beside", nargs="+", type=Path, default=[])
-    given = parser.parse_args()
-    cells = dict(sorted((name, rows) for run in given.runs for name, rows in costs(run).items()))
-    beside = {name: rows for run in given.beside for name, rows in costs(run).items()}
+    cells = dict(sorted((name, rows) for run in parser.parse_args().runs for name, rows in costs(run).items()))
     there = {row for rows in cells.values() for row in rows}
-    peers = [peer for peer in PEERS if peer in there]
-    if not peers:  # our own searches beside each other
-        table("time, ms", sorted(there), cells, Cost.times)
-        table("nodes", sorted(there), cells, lambda cost: both(cost.nodes))
-        return
-    solvers = [solver for solver in (OURS, PLAIN, LUBY, *peers) if solver in there]
+    peers = [peer for peer in PEERS if peer in there] or list(PEERS.values())  # guided ones may have a run of their own
+    own = [row for row in OWN if row in there]
+    solvers = [*own, *peers]
     print(f"| cell | instances | {' | '.join(solvers)} | ours / best peer |\n|---|{'---:|' * (len(solvers) + 2)}")
     for name, rows in cells.items():
         times = (rows[solver].times() if solver in rows else "-" for solver in solvers)
         ratio = ratios(rows[OURS].ms, [rows[peer].ms for peer in peers], 2)
         print(f"| {name} | {len(rows[OURS].ms)} | {' | '.join(times)} | **{ratio}** |")
-    print(f"\n| nodes | {OURS} | {PLAIN} | {LUBY} | Luby / ours |\n|---|---:|---:|---:|---:|")
-    for name, timed in cells.items():
-        rows = beside.get(name, {}) | timed
-        nodes = (both(rows[solver].nodes) if solver in rows else "-" for solver in (OURS, PLAIN, LUBY))
+    print(f"\n| nodes | {' | '.join(own)} | Luby / ours |\n|---|{'---:|' * (len(own) + 1)}")
+    for name, rows in cells.items():
+        nodes = (both(rows[solver].nodes) if solver in rows else "-" for solver in own)
         ratio = ratios(rows[LUBY].nodes, [rows[OURS].nodes], 1) if LUBY in rows else "-"
         print(f"| {name} | {' | '.join(nodes)} | {ratio} |")
     guided = {name: rows for name, rows in cells.items() if rows.keys() & set(PEERS.values())}
