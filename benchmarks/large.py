@@ -9,7 +9,6 @@ that a search at its limit reaches is marked as a lower bound.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,14 +58,6 @@ def costs(folder: Path) -> dict[str, dict[str, Cost]]:
     return found
 
 
-def table(head: str, names: list[str], cells: dict[str, dict[str, Cost]], told: Callable[[Cost], str]) -> None:
-    """One line for each cell that has any of the rows."""
-    print(f"\n| {head} | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
-    for cell, rows in cells.items():
-        if rows.keys() & set(names):
-            print(f"| {cell} | {' | '.join(told(rows[name]) if name in rows else '-' for name in names)} |")
-
-
 def ratios(over: NDArray[np.float64], under: list[NDArray[np.float64]], digits: int) -> str:
     """At each point, one over the best of the others."""
     best = (min(np.percentile(one, point) for one in under) for point in POINTS)
@@ -76,7 +67,10 @@ def ratios(over: NDArray[np.float64], under: list[NDArray[np.float64]], digits: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path)
-    cells = dict(sorted((name, rows) for run in parser.parse_args().runs for name, rows in costs(run).items()))
+    found: dict[str, dict[str, Cost]] = {}
+    for run in parser.parse_args().runs:
+        found = costs(run) | found  # a cell of two runs is that of the first
+    cells = dict(sorted(found.items()))
     there = {row for rows in cells.values() for row in rows}
     peers = [peer for peer in PEERS if peer in there] or list(PEERS.values())  # guided ones may have a run of their own
     own = [row for row in OWN if row in there]
@@ -91,9 +85,13 @@ def main() -> None:
         nodes = (both(rows[solver].nodes) if solver in rows else "-" for solver in own)
         ratio = ratios(rows[LUBY].nodes, [rows[OURS].nodes], 1) if LUBY in rows else "-"
         print(f"| {name} | {' | '.join(nodes)} | {ratio} |")
-    guided = {name: rows for name, rows in cells.items() if rows.keys() & set(PEERS.values())}
-    if guided:
-        table("time, ms", [OURS, *(solver for pair in PEERS.items() for solver in pair)], guided, Cost.times)
+    engines = [solver for pair in PEERS.items() for solver in pair]
+    beside = {name: rows for name, rows in cells.items() if set(engines) <= rows.keys()}
+    if beside:
+        names = [OURS, *engines]
+        print(f"\n| time, ms | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")
+    for name, rows in beside.items():
+        print(f"| {name} | {' | '.join(rows[solver].times() for solver in names)} |")
 
 
 if __name__ == "__main__":

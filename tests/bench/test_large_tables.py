@@ -38,7 +38,7 @@ def test_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert (
         times[-1] == "| latin 9 | 3 | 20 / 29 | 100 / 100 | 200 / 200 | ≥ 40 / ≥ 40 (1) | 200 / 200 | **0.50 / 0.72** |"
     )
-    assert nodes[-1] == "| latin 9 | 5 / 5 | - | 50 / 50 | 10.0 / 10.0 |"
+    assert nodes[-1] == "| latin 9 | 5 / 5 | 50 / 50 | 10.0 / 10.0 |"
 
 
 def test_guided_engines_alone(
@@ -54,4 +54,4 @@ def test_guided_engines_alone(
     rows += [record("latin 9", peer, i, 0.199) for peer in large.PEERS for i in range(3)]
     pl.DataFrame(rows).write_parquet(tmp_path / "000001.parquet")
     *_, engines = tables(tmp_path, monkeypatch, capsys)
-    assert engines[-1] == "| latin 9 | " + " | ".join(["200 / 200", "100 / 100"] * 3) + " |"
+    assert engines[-1] == "| latin 9 | 100 / 100 | " + " | ".join(["200 / 200", "100 / 100"] * 3) + " |"
