@@ -88,7 +88,8 @@ def _prepare() -> None:
 
 
 def _ask(searches: Sequence[Search], guide: Guide, turn: AbstractContextManager[Any] | None) -> None:
-    """Ask a guide about the states of these searches."""
+    """Ask a guide about the states of these searches. They share the time, without that of waiting for `turn`."""
+    begin = perf_counter()
     open_, true = (np.array(part) for part in zip(*(search.literals() for search in searches), strict=True))
     asks = Asks(
         structure=searches[0].instance.structure,
@@ -100,12 +101,14 @@ def _ask(searches: Sequence[Search], guide: Guide, turn: AbstractContextManager[
         depth=np.array([search.memory.counts[learning.LEVEL] for search in searches]),
         selecting=True,
     )
+    took = perf_counter() - begin
     with turn or nullcontext():
         begin = perf_counter()
         scores = asks.checked(guide.rank(asks))
-        took = perf_counter() - begin
     for search, mine in zip(searches, scores, strict=True):
         search.answer(mine)
+    took += perf_counter() - begin
+    for search in searches:
         search.calls += int(getattr(guide, "passes", 0))
         search.guide_seconds += took / len(searches)
 
