@@ -50,8 +50,8 @@ class Options:
     worth: str | None = option(None, "trigger worth: a file that `dibs model worth` wrote; by default dibs' own")
     strategy: Strategy = option(
         "dfs",
-        "depth first; begin again after a while; likely paths first; learn from every failure what cannot be true "
-        "together (with count above 1 always dfs)",
+        "depth first; begin again after a while; likely paths first; with select weighted: learn from every failure "
+        "what cannot be true together (with count above 1 always dfs)",
         Strategy,
     )
     unit: int = option(32, "nodes of the shortest run of restarts, failures of that of learn", least=1)
