@@ -9,6 +9,7 @@ import pytest
 
 import dibs
 from dibs.problem import Instance
+from dibs.search import learner
 from guides import BAD, Scored
 from judge import solutions
 from randoms import mixture
@@ -66,6 +67,20 @@ def test_every_bad_guide(judged: Judged, pytestconfig: pytest.Config) -> None:
     parts = in_turn(judged, len(options), pytestconfig.getoption("--all-options"))
     for level, (part, (name, trigger, static)) in product(LEVELS, zip(parts, options, strict=True)):
         check(*part, guide=Scored(BAD[name], static), trigger=trigger, level=level)
+
+
+def test_learning_from_failures(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a guide, and under bad ones that are asked all the time; short runs, so that nogoods meet many."""
+    monkeypatch.setattr(learner, "DIVE", 2)
+    monkeypatch.setattr(learner, "EVERY", 2)
+    options = list(product(LEVELS[1:], (1, 20), [None, *BAD]))
+    for turn, (level, unit, name) in enumerate(options):
+        problems, counts = judged[0][turn :: len(options)], judged[1][turn :: len(options)]
+        guide = None if name is None else Scored(BAD[name])
+        how: dict[str, Any] = {"select": "weighted", "strategy": "learn", "level": level, "unit": unit, "guide": guide}
+        for problem, count, outcome in zip(problems, counts, dibs.solve_many(problems, **how), strict=True):
+            assert outcome.status == ("SAT" if count else "UNSAT"), (problem, how)
+            assert outcome.solution is None or problem.violation(outcome.solution) is None
 
 
 def test_limits_are_never_called_unsat(judged: Judged) -> None:
