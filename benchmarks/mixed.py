@@ -5,7 +5,8 @@
 Latin squares of order 17 to 28 and Sudokus 9x9 to 25x25 around their peaks; in half of them one hole is filled with a
 value that the givens allow, which often leaves no solution. What `auto` takes for a proof of UNSAT is compared with the
 same search without a guide (`weighted`, `learn`), with plain restarts (MRV, random values, ties by reach) and with
-plain depth-first search, one after the other on each instance, where `auto` or plain restarts need more than 100 nodes.
+plain depth-first search, one after the other on each instance, best of three, where `auto` or plain restarts need more
+than 100 nodes.
 At the end: a square of order 40, and the most memory.
 """
 
@@ -21,7 +22,9 @@ from typing import Any
 import numpy as np
 
 import dibs
-from dibs import Latin, Sudoku, engines, generate
+from dibs import Latin, Outcome, Sudoku, engines, generate
+
+TURNS = 3
 
 WAYS: dict[str, dict[str, Any]] = {
     "auto": {"policy": "auto"},
@@ -58,16 +61,20 @@ def instance(rng: np.random.Generator) -> Latin | Sudoku:
 
 
 def proofs(one: Latin | Sudoku, seconds: float, late: Counter[str]) -> tuple[list[float], int]:
-    """What each way takes, in seconds, and the nodes of the longer one of the first and plain restarts."""
-    times, nodes = [], {}
-    for name, way in WAYS.items():
-        dibs.solve(one, nodes=1, **way)  # the tables of a new shape are nobody's time
-        start = perf_counter()
-        outcome = dibs.solve(one, seconds=seconds, **way)
-        times.append(perf_counter() - start)
-        nodes[name] = outcome.nodes
-        late[name] += outcome.status == "LIMIT"
-    return times, max(nodes["auto"], nodes["plain restarts"])
+    """What each way takes at best, in seconds, and the nodes of the longer one of `auto` and plain restarts.
+
+    The first turn is nobody's: it makes the tables of a new shape.
+    """
+    times = dict.fromkeys(WAYS, float("inf"))
+    found: dict[str, Outcome] = {}
+    for turn in range(TURNS + 1):
+        for name, way in WAYS.items():
+            start = perf_counter()
+            found[name] = dibs.solve(one, seconds=seconds, **way)
+            if turn:
+                times[name] = min(times[name], perf_counter() - start)
+    late.update(name for name, outcome in found.items() if outcome.status == "LIMIT")
+    return list(times.values()), max(found["auto"].nodes, found["plain restarts"].nodes)
 
 
 def main() -> int:
