@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check chromium agreement bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
+.PHONY: run test check quick chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -15,7 +15,17 @@ check: $(VENV)/.test-installed chromium
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/mypy
+	$(BIN)/dibs warm
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
+# For every change: lint, types, and the tests that catch most.
+QUICK := tests/test_ranges.py tests/test_writing.py tests/test_mutants.py tests/problem tests/search/test_counters.py \
+  tests/search/test_selfcheck.py tests/search/test_agreement.py tests/search/test_engine.py tests/guide/test_guides.py
+quick: $(VENV)/.test-installed
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
 
 # The page of the playground is tested in Debian's chromium; where it is missing and cannot be installed, those tests are skipped.
 chromium:
@@ -24,9 +34,26 @@ chromium:
 	    { apt-get update -qq && apt-get install -qq -y --no-install-recommends chromium; } > /dev/null 2>&1; }; } || \
 	  echo "no chromium: the tests of the page will be skipped"
 
-# The 10,000 random problems of the tests under all options and guides together, and 10,000 formulas (20 minutes).
+# A million (problem, options, guide) triples against a SAT solver, on two cores (within an hour; TRIPLES=1000 fewer).
 agreement: $(VENV)/.test-installed
-	$(BIN)/python -m pytest tests/search/test_answers.py tests/engines/test_agreement.py --all-options
+	PYTHONPATH=tests/support $(BIN)/python benchmarks/agreement.py $(if $(TRIPLES),--triples $(TRIPLES))
+
+# The 10,000 random problems of the tests under all options and guides together, and 10,000 formulas (20 minutes).
+all-options: $(VENV)/.test-installed
+	$(BIN)/python -m pytest tests/search/test_answers.py tests/engines/test_engines_agree.py --all-options
+
+# The nogood search on ten kinds of problems that fall apart, a million failures each, every nogood verified (hours;
+# CONFLICTS=20000 is a minute).
+soak: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/soak.py $(CONFLICTS)
+
+# 500 signals at random moments of training runs; all of them, resumed, must end as an undisturbed one (ten minutes).
+bench-interrupts: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/interrupts.py
+
+# A few dozen faults put into the code, one at a time: the tests must notice each (an hour; MUTANTS="gate resume" some of them).
+mutants: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/mutants.py $(MUTANTS)
 
 # Ratios of the compiled core against yardsticks, all in one run. PUZZLES=file takes another list of 9x9 puzzles.
 bench-core: $(VENV)/.test-installed

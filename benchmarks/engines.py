@@ -2,7 +2,7 @@
 
     python benchmarks/engines.py [--families sat-150 sat-200 ...] [--sample N] [--out FILE]
 
-Every instance is solved by every engine, alone and with each kind of advice, before the next one comes. Time has
+Every instance is solved by every engine, alone and with a guide, before the next one comes. Time has
 loading, search and the guide; seeds are 0, and the instances are those of `dibs generate`. CP-SAT is left out where
 OR-Tools is not installed. Writes one JSON line per solve to --out, after each instance: the same command goes on with
 what is there, and the table can be printed again (--table FILE).
@@ -32,12 +32,6 @@ FAMILIES: dict[str, Callable[[int], Iterator[Instance]]] = {
     "latin-25-42-balanced": lambda count: generate.latin(count, order=25, holes=0.42, balanced=True, seed=0),
 }
 SECONDS = 60.0
-DECISIONS = {"advice": "decisions", "sure": 0.7, "keep": 0.7, "depth": 100}
-ADVICE: dict[str, dict[str, dict[str, Any]]] = {
-    "glucose4": {"phases": {"advice": "phases"}},
-    "cadical195": {"phases": {"advice": "phases"}, "decisions": DECISIONS},
-    "cp-sat": {"hints": {"advice": "hints"}},
-}
 
 
 def run(families: list[str], sample: int, guides: dict[str, str], out: Path | None) -> list[dict[str, Any]]:
@@ -52,9 +46,9 @@ def run(families: list[str], sample: int, guides: dict[str, str], out: Path | No
                 continue
             records = [
                 {"family": family, "number": number, "engine": engine, "advice": advice}
-                | _solved(instance, engine, None if advice == "alone" else guide, options)
+                | _solved(instance, engine, using)
                 for engine in names
-                for advice, options in {"alone": {}, **ADVICE[engine]}.items()
+                for advice, using in (("alone", None), (engines.ENGINES[engine].takes, guide))
             ]
             found += records
             if out:
@@ -65,8 +59,8 @@ def run(families: list[str], sample: int, guides: dict[str, str], out: Path | No
     return found
 
 
-def _solved(instance: Instance, engine: str, guide: dibs.Guide | None, options: dict[str, Any]) -> dict[str, Any]:
-    one = engines.solve(instance, engine, guide=guide, seconds=SECONDS, **options)
+def _solved(instance: Instance, engine: str, guide: dibs.Guide | None) -> dict[str, Any]:
+    one = engines.solve(instance, engine, guide=guide, seconds=SECONDS)
     return {
         "status": one.status.value,
         "conflicts": one.backtracks,

@@ -5,7 +5,7 @@ import numpy as np
 import dibs
 
 
-class Rarest:
+class Rarest(dibs.Guide):
     """Scores a literal by how few open literals share its value: a rare digit has few places left."""
 
     def rank(self, asks: dibs.Asks) -> np.ndarray:

@@ -16,7 +16,7 @@ from dibs.bench.instances import load
 WIDTH, HEIGHT, MARGIN = 460, 330, 24
 
 
-class Recorder:
+class Recorder(dibs.Guide):
     """Passes on another guide's scores and notes every node: its depth, and whether a solution can lie below it."""
 
     def __init__(self, solution: np.ndarray, scores: np.ndarray) -> None:

@@ -23,7 +23,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-options",
         action="store_true",
-        help="every one of the 10,000 random problems under every level, tie, order and guide (`make agreement`)",
+        help="every one of the 10,000 random problems under every level, tie, order and guide (`make all-options`)",
     )
 
 

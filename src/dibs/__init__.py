@@ -3,14 +3,19 @@
     import dibs
     outcome = dibs.solve(dibs.Sudoku.parse(text))
 
-Numba is loaded when the first search starts and ONNX Runtime when a trained guide is, not by this import.
+Names are loaded when they are first used, Numba when the first search starts and ONNX Runtime when a trained guide is:
+this import takes no time.
 """
 
-from dibs.guide import Asks, DiBS, Guide, Oracle, load_guide
-from dibs.problem import CNF, InputError, Instance, Latin, Problem, Structure, Sudoku, read_instances
-from dibs.search import Options, Outcome, Status, WrongSolution, count_solutions, is_unique, solve, solve_many
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from dibs.guide import Asks, DiBS, Guide, Oracle, as_guide, load_guide
+    from dibs.problem import CNF, InputError, InputLimits, Instance, Latin, Problem, Structure, Sudoku, read_instances
+    from dibs.search import Options, Outcome, Status, WrongSolution, count_solutions, is_unique, solve, solve_many
+
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "CNF",
@@ -18,6 +23,7 @@ __all__ = [
     "DiBS",
     "Guide",
     "InputError",
+    "InputLimits",
     "Instance",
     "Latin",
     "Options",
@@ -28,6 +34,7 @@ __all__ = [
     "Structure",
     "Sudoku",
     "WrongSolution",
+    "as_guide",
     "count_solutions",
     "is_unique",
     "load_guide",
@@ -35,3 +42,17 @@ __all__ = [
     "solve",
     "solve_many",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
+    for part in ("problem", "guide", "search") if name in __all__ else ():
+        module = import_module(f"dibs.{part}")
+        if name in module.__all__:
+            globals()[name] = found = getattr(module, name)
+            return found
+    raise AttributeError(f"module 'dibs' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

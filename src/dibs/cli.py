@@ -1,6 +1,7 @@
 """The command line: finds the command, and turns whatever ends it into one line and an exit code.
 
-Exit codes: 0 done, 2 bad input or options, 130 Ctrl-C, 141 nobody reads the output any more; a CNF 10 / 20 / 0.
+Exit codes: 0 done, 2 bad input or options or an output that cannot be written, 130 Ctrl-C, 141 nobody reads the
+output any more; a CNF 10 / 20 / 0.
 A new command is a function in `dibs.commands` and an entry of `COMMANDS`.
 """
 
@@ -12,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from types import NoneType
 from typing import Any, get_args
 
 from cyclopts import App, CycloptsError, Parameter, Token, convert
@@ -27,6 +29,8 @@ from dibs.commands.report import report
 from dibs.commands.serve import serve
 from dibs.commands.solve import solve
 from dibs.commands.train import train
+from dibs.commands.warm import warm
+from dibs.interrupt import plain_interrupts
 
 HELP = """\
 An exact solver for Sudokus, Latin squares and SAT formulas that shows what
@@ -42,7 +46,7 @@ For example:
 """
 
 # Heavy imports (numba, torch) belong inside the functions, so that `dibs --help` stays quick.
-COMMANDS: list[Callable[..., int] | App] = [solve, explain, serve, generate, bench, report, train, model, data]
+COMMANDS: list[Callable[..., int] | App] = [solve, explain, serve, generate, bench, report, train, model, data, warm]
 
 # A puzzle whose first cell is blank may begin with a dash: nothing that is spelled so is an option.
 _DASHED_PUZZLE = re.compile(r"-|-[-.0-9_*?@A-Z\s|+,]{15,}")
@@ -63,8 +67,10 @@ def build() -> App:
 
 
 def _converted(kind: Any, tokens: Sequence[Token]) -> Any:
-    """What Cyclopts does, but 1.5 is not rounded where a whole number is asked for."""
+    """What Cyclopts does, but 1.5 is not rounded where a whole number is asked for, and the word none is no value."""
     kinds = get_args(kind) or (kind,)
+    if NoneType in kinds and str not in kinds and tokens and tokens[0].value.lower() in ("none", "null"):
+        raise ValueError(f"{tokens[0].value} is not a value of it: leave the flag out for what goes without it")
     if int in kinds and tokens and "." in tokens[0].value:
         if float not in kinds:
             raise ValueError(f"{tokens[0].value} is not a whole number")
@@ -77,7 +83,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     program = argv is None
     tokens = _shielded(list(sys.argv[1:] if argv is None else argv))
     try:
-        code = _run(tokens)
+        with plain_interrupts():
+            code = _run(tokens)
         sys.stdout.flush()
         return code
     except (Refused, InputError) as error:
@@ -85,9 +92,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _leave(130, program)
     except BrokenPipeError:
-        # Python flushes standard output once more at the end; let it go nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_output()
         return _leave(141, program)
+    except OSError as error:  # a full disk behind standard output, a folder that is gone
+        _complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        _forget_output()
+        return _leave(2, program)
 
 
 def _run(tokens: list[str]) -> int:
@@ -110,13 +120,22 @@ def _shielded(tokens: list[str]) -> list[str]:
 
 
 def _complain(line: str) -> int:
-    print(line, file=sys.stderr)
+    with suppress(OSError):  # nobody can be told
+        print(line, file=sys.stderr)
     return 2
+
+
+def _forget_output() -> None:
+    """Python flushes standard output once more at the end; what cannot be written goes nowhere."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _leave(code: int, program: bool) -> int:
     """Threads that compile or ask a slow guide cannot be stopped; do not wait for them."""
-    with suppress(BrokenPipeError):
+    with suppress(OSError):
         sys.stdout.flush()
     if program and any(thread.name.startswith("dibs") for thread in threading.enumerate()):
         os._exit(code)

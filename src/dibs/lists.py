@@ -11,7 +11,6 @@ import os
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from hashlib import sha256
@@ -19,8 +18,10 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from dibs.problem.text import DAMAGED, InputError, open_text
+from dibs.writing import explained, write
 
 LINE = 82  # bytes of a stored puzzle
+MOST_UNPACKED = 1 << 28  # bytes of a file in an archive
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 UNREADABLE = (*DAMAGED, zipfile.BadZipFile, RuntimeError, NotImplementedError)  # the last two: encrypted, odd packing
 
@@ -153,25 +154,10 @@ def read(one: PuzzleList, source: str, label: str | None = None) -> list[str]:
 def store(one: PuzzleList, puzzles: Iterable[str]) -> Path:
     """Keep checked puzzles. The file is there whole or not at all."""
     path = one.path
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    with writing(path):
+    with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            partial.write_text("".join(f"{puzzle}\n" for puzzle in puzzles), encoding="ascii", newline="\n")
-            os.replace(partial, path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        write(path, "".join(f"{puzzle}\n" for puzzle in puzzles).encode("ascii"))
     return path
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """What the file system refuses becomes one line about `path`."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", str(path)) from None
 
 
 def _texts(one: PuzzleList, source: str, label: str) -> Iterator[tuple[str, list[str]]]:
@@ -183,6 +169,8 @@ def _texts(one: PuzzleList, source: str, label: str) -> Iterator[tuple[str, list
     try:
         with zipfile.ZipFile(source) as archive:
             for name in _members(one, archive):
+                if archive.getinfo(name).file_size > MOST_UNPACKED:  # no more than it says is unpacked
+                    raise InputError(f"unpacks to more than {MOST_UNPACKED:,} bytes", f"{label}:{name}")
                 with archive.open(name) as raw:
                     yield f"{label}:{name}", normalised(io.TextIOWrapper(raw, encoding="utf-8", errors="replace"))
     except UNREADABLE as error:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import field, fields
+from fractions import Fraction
+from numbers import Integral, Real
+from sys import float_info
 from typing import Any, get_args
 
 
@@ -20,18 +23,29 @@ def option(
 
 
 def check(record: Any) -> None:
-    """Raise ValueError, in one line, for the first field of a record that is out of its range. None is no number."""
+    """Raise ValueError, in one line, for the first field of a record that is out of its range. None is no number.
+
+    Numbers of any kind, NumPy's too, become Python's.
+    """
     for f in fields(record):
         value, choices, least = getattr(record, f.name), f.metadata["choices"], f.metadata["least"]
         if choices and value not in choices:
             raise ValueError(f"{f.name} = {value!r}: choose one of {', '.join(choices)}")
         if least is not None and not (value is None and f.default is None):
-            _check_number(f.name, value, least, f.metadata["most"], f.metadata["whole"])
+            number = checked_number(f.name, value, least, f.metadata["most"], f.metadata["whole"])
+            object.__setattr__(record, f.name, number)
 
 
-def _check_number(name: str, value: Any, least: float, most: float | None, whole: bool) -> None:
-    fits = isinstance(value, int if whole else (int, float)) and not isinstance(value, bool)
-    if not fits or not least <= value < float("inf") or (most is not None and value > most):
+def checked_number(name: str, value: Any, least: float, most: float | None, whole: bool) -> int | float:
+    """A number as Python's own; ValueError, in one line, where it is none or out of its range."""
+    highest = most if most is not None or whole else float_info.max  # a whole number has no upper end
+    right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool | Fraction)
+    number: int | float = 0
+    if right:
+        number = int(value) if isinstance(value, Integral) else float(value)
+    if not right or not least <= number or (highest is not None and number > highest):
         kind = "whole number" if whole else "number"
-        span = f", {least} or more" if most is None else f" from {least} to {most}"
-        raise ValueError(f"{name} = {value!r}: it must be a {kind}{span}")
+        span = f", {least} or more" if most is None and not number > least else f" from {least} to {highest}"
+        shown = repr(value)
+        raise ValueError(f"{name} = {shown if len(shown) < 40 else shown[:36] + '...'}: it must be a {kind}{span}")
+    return number

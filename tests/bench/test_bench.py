@@ -7,12 +7,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import tiny
 from dibs.bench import origin, runner
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import BUNDLED, chosen
@@ -171,9 +173,10 @@ BAD = {
     f"{TURNS}engine = 'glucose5'": "row 1: engine = 'glucose5': choose one of own, glucose4, cadical195, cp-sat",
     f"{TURNS}engine = 'glucose4'\nlevel = 'naked'": "row 1: level = 'naked' is for dibs' own search, not for engine",
     f"{TURNS}engine = 'glucose4'\npolicy = 'auto'": "row 1: policy = 'auto' is for dibs' own search, not for engine",
-    f"{TURNS}engine = 'glucose4'\nadvice = 'phases'": "row 1: advice = 'phases' is about a guide: name one with guide",
-    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nadvice = 'hints'": "row 1: advice = 'hints': engine glucose4 takes",
-    f"{TURNS}advice = 'phases'": "row 1: advice = 'phases' is for other engines: name one with engine",
+    f"{TURNS}engine = 'glucose4'\nthreads = 2": "row 1: threads = 2 is a setting of a guide: name one with guide",
+    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nkeep = 0.5": "row 1: keep = 0.5 is for dibs' own search, not for engine",
+    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nasks = 3": "row 1: asks = 3 is for dibs' own search, not for engine",
+    f"{TURNS}engine = 'glucose4'\nadvice = 'phases'": "row 1: unknown key 'advice'",
     "title = 'x'": "has no [[row]]",
     "row = 3": "has no [[row]]",
     "row = [3]": "has no [[row]]",
@@ -407,6 +410,37 @@ def test_a_changed_file_of_puzzles(run: Run) -> None:
     assert run(*words).code == 0
     Path("p.txt").write_text(SEARCHED.replace("1", "x").replace("2", "1").replace("x", "2"))
     assert "something else, see instances" in run(*words).complaint
+
+
+def other_weights(folder: Path) -> None:
+    tiny.relational(folder, seed=1)
+
+
+def other_calibration(folder: Path) -> None:
+    tiny.write_card(folder, calibration=[0.5, 0.0])
+
+
+def fewer_rounds(folder: Path) -> None:
+    tiny.write_card(folder, config={"width": tiny.WIDTH, "rounds": tiny.ROUNDS - 1})
+
+
+@pytest.mark.parametrize("change", [other_weights, other_calibration, fewer_rounds])
+def test_another_guide_of_the_same_name(change: Callable[[Path], None], run: Run) -> None:
+    """A run that is half done is not gone on with by a guide that says something else, finished or not."""
+    folder = tiny.relational(Path("mine").absolute())
+    Path("x.toml").write_text(f"puzzles = 'hard300'\nsample = 4\n[[row]]\nguide = '{folder}'\nlevel = 'naked'\n")
+    words = ("bench", "x.toml", "--out", "run")
+    assert run(*words).code == 0
+    before = same(Path("run"))
+    change(folder)
+    says = "run: is a run of something else, see guides in run.json: begin anew with --fresh, or name another --out"
+    assert run(*words).complaint == says
+    assert run(*words, "--mix-versions").complaint == says
+    assert same(Path("run")) == before, "what was recorded is as it was"
+    assert run(*words, "--fresh").code == 0
+    assert run(*words).code == 0
+    tiny.relational(folder)
+    assert run(*words).complaint == says, "nor by the first one again"
 
 
 def test_another_version(begun: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
 from dibs.bench.runner import Bench, Performed, Task, keep
 from dibs.cli import main
+from dibs.compiled import folder
 from dibs.guide import Guidance
 from dibs.problem import InputError
 from dibs.search import Options
@@ -415,7 +416,10 @@ def test_a_real_cluster_that_loses_a_worker(
     long: str, undisturbed: list[dict[str, Any]], tmp_path: Path, home: Path
 ) -> None:
     words = "bench", long, "--out", tmp_path, "--workers", 2, "--cluster", "local", "--markdown"
-    with short(*words, HOME=str(home), RAY_TMPDIR=str(home)) as process:
+    compiled = folder()
+    assert compiled is not None
+    kept = str(compiled.parent)  # another home has none: workers would say that they compile
+    with short(*words, HOME=str(home), RAY_TMPDIR=str(home), NUMBA_CACHE_DIR=kept) as process:
 
         def busy() -> list[int]:
             return [pid for pid, line in children(process.pid).items() if line.startswith("ray::_perform")]

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dibs import writing
 from dibs.bench.records import COLUMNS, LATER, MANIFEST, Store, frame
 from dibs.problem import InputError
 
@@ -110,6 +111,7 @@ def test_the_lock_goes_with_a_killed_process(folder: Path) -> None:
     script = f"""
 import os, signal
 from pathlib import Path
+from dibs import writing
 from dibs.bench.records import Store
 store = Store.open(Path({str(folder)!r}), {manifest()!r})
 try:
@@ -127,16 +129,25 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_what_a_killed_run_left_is_cleared_away(store: Store, folder: Path) -> None:
     store.append(some(("a", 0)))
     store.close()
-    for name in ("000002.part", "run.part"):
+    for name in ("000002.part", "run.part", "000002.parquet.00ff00ff.partial", "run.json.00ff00ff.partial"):
         (folder / name).write_bytes(b"PAR1 and no more")
-    for name in ("film.part", "0001.parquet", "notes.txt"):
+    for name in ("film.part", "film.avi.00ff00ff.partial", "0001.parquet", "notes.txt"):
         (folder / name).write_text("not ours")
     again = Store.open(folder, manifest())
     assert keys(again) == [("a", 0)]
     again.append(some(("a", 1)))
     again.close()
     assert sorted(path.name for path in folder.iterdir()) == sorted(
-        [".lock", "000001.parquet", "000002.parquet", "0001.parquet", "film.part", "notes.txt", MANIFEST]
+        [
+            ".lock",
+            "000001.parquet",
+            "000002.parquet",
+            "0001.parquet",
+            "film.part",
+            "film.avi.00ff00ff.partial",
+            "notes.txt",
+            MANIFEST,
+        ]
     )
     Store.open(folder, manifest(), fresh=True).close()
     assert (folder / "film.part").exists(), "files of others stay"
@@ -276,13 +287,13 @@ def test_a_full_disk_leaves_what_was_there(
 ) -> None:
     store.append(some(("a", 0)))
     with monkeypatch.context() as patched:
-        patched.setattr(*(("os.fsync", full) if where == "fsync" else (Path, "replace", full)))
+        patched.setattr(f"os.{where}", full)
         with pytest.raises(OSError, match="No space left"):
             store.append(some(("a", 1)))
         with pytest.raises(InputError, match="x/new: cannot be written: No space left on device"):
             Store.open(folder / "new", manifest())
     assert keys(store) == [("a", 0)]
-    assert [path.name for path in folder.iterdir() if path.suffix == ".part"] == []
+    assert [path.name for path in folder.iterdir() if path.suffix in (".part", ".partial")] == []
     store.append(some(("a", 1)))
     assert keys(store) == [("a", 0), ("a", 1)]
     Store.open(folder / "new", manifest()).close()
@@ -298,8 +309,9 @@ class Disk:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.left = 10**9
         self.steps = 0
-        for owner, name in ((os, "fsync"), (Path, "replace"), (Path, "open"), (Path, "unlink")):
+        for owner, name in ((os, "fsync"), (os, "replace"), (Path, "unlink")):
             monkeypatch.setattr(owner, name, self.counted(getattr(owner, name)))
+        monkeypatch.setattr(writing, "open", self.counted(open), raising=False)
 
     def counted(self, call: Any) -> Any:
         def step(*arguments: Any, **more: Any) -> Any:
@@ -337,4 +349,4 @@ def test_killed_at_every_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         disk.left = 10**9
         run(folder)
         assert keys(Store.read(folder)) == wanted
-        assert not list(folder.glob("*.part"))
+        assert not [path for path in folder.iterdir() if path.suffix in (".part", ".partial")]

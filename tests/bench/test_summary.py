@@ -99,6 +99,24 @@ def test_the_interval_of_a_percentile_is_that_of_resampling(name: str, share: fl
         assert first - width <= there <= last + width
 
 
+@pytest.mark.parametrize("share", [0.5, 0.95])
+def test_the_interval_of_a_percentile_covers_95_percent(share: float) -> None:
+    """Of many values: 1.96 standard errors of a rank to either side, over several seeds."""
+    n = 100_000
+    error = math.sqrt(share * (1 - share) * n)
+    found = [percentile_interval(np.arange(n, dtype=np.float64), share, seed) for seed in range(20)]
+    assert np.mean([(one.low - share * n) / error for one in found]) == pytest.approx(-1.96, abs=0.06)
+    assert np.mean([(one.high - share * n) / error for one in found]) == pytest.approx(1.96, abs=0.06)
+
+
+def test_the_interval_of_a_mean_covers_95_percent() -> None:
+    values = np.sort(np.random.default_rng(4).normal(size=2_000))
+    error = values.std() / math.sqrt(len(values))
+    found = [mean_interval(values, seed) for seed in range(20)]
+    assert np.mean([(one.low - values.mean()) / error for one in found]) == pytest.approx(-1.96, abs=0.08)
+    assert np.mean([(one.high - values.mean()) / error for one in found]) == pytest.approx(1.96, abs=0.08)
+
+
 def test_intervals_of_equal_values() -> None:
     for values in (np.array([3.0]), np.full(500, 3.0)):
         found = spread(values)

@@ -19,7 +19,7 @@ def test_tags_stay_with_their_outcomes() -> None:
     problems = [GOOD, NONE] * 500
     batches = list(solve_batches(((f"no. {i}", p) for i, p in enumerate(problems)), workers=2))
     assert [(tag, p) for batch in batches for tag, p, _ in batch] == [(f"no. {i}", p) for i, p in enumerate(problems)]
-    assert [o.solution for batch in batches for _, _, o in batch] == [SOLUTION, None] * 500
+    assert [o.solution for batch in batches for _, _, o in batch if isinstance(o, Outcome)] == [SOLUTION, None] * 500
     assert len(batches[0]) == 1
     assert kernel_ready()
 
@@ -54,7 +54,7 @@ def test_a_reader_that_stops_early_stops_the_search() -> None:
     stop = Event()
     stream = solve_batches(enumerate([GOOD, EMPTY, EMPTY]), workers=2, stop=stop, count=ENDLESS)
     assert [tag for tag, _, _ in next(stream)] == [0]
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     assert stop.is_set()
 
 

@@ -67,19 +67,13 @@ def test_a_file_of_many(run: Run, engine: str, tmp_path: Path) -> None:
 
 
 def test_a_guide(run: Run, engine: str, shipped: Path) -> None:
-    answer = json.loads(run("solve", SEARCHED, "--engine", engine, "--guide", "relational", "--json").out)
+    words = ["solve", SEARCHED, "--engine", engine, "--guide", "relational"]
+    answer = json.loads(run(*words, "--json").out)
     assert (answer["status"], answer["asks"], answer["calls"]) == ("SAT", 1, 1)
     assert answer["guide_seconds"] > 0
+    assert re.search(r", 1 ask, 1 call, .* guide ", run(*words).out)
     refused = run("solve", CONTRADICTION, "--engine", engine, "--guide", "relational")
     assert refused.complaint.startswith("<argument>:1: ")
-
-
-def test_decisions(run: Run, shipped: Path) -> None:
-    square = "." * 49
-    words = ["--family", "latin", "--engine", "cadical195", "--guide", "relational", "--advice", "decisions"]
-    answer = json.loads(run("solve", square, *words, "--sure", 0, "--asks", 5, "--depth", 9, "--json").out)
-    assert (answer["status"], answer["asks"]) == ("SAT", 5)
-    assert re.search(r"5 asks, 5 calls, .* guide ", run("solve", square, *words, "--sure", 0, "--asks", 5).out)
 
 
 @pytest.mark.parametrize("engine", PROVERS)
@@ -103,8 +97,6 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
     ("words", "message"),
     [
         ("--proof p", "engine own writes no proofs: use glucose4 or cadical195"),
-        ("--advice phases", "advice = 'phases' is for other engines: name one with engine"),
-        ("--sure 0.5", "sure = 0.5 is for other engines: name one with engine"),
         ("--engine glucose4 --nodes 5", "nodes = 5 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --count 2", "count = 2 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --policy auto", "policy = 'auto' is for dibs' own search, not for engine glucose4"),
@@ -115,19 +107,11 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
             "--engine glucose4 --guide relational --alpha 0.5",
             "alpha = 0.5 is for dibs' own search, not for engine glucose4",
         ),
-        ("--engine glucose4 --advice phases", "advice = 'phases' is about a guide: name one with guide"),
-        ("--engine glucose4 --asks 3", "asks = 3 is about a guide: name one with guide"),
-        (
-            "--engine glucose4 --guide relational --advice decisions",
-            "advice = 'decisions': engine glucose4 takes phases",
-        ),
-        (
-            "--engine cadical195 --guide relational --advice decisions --sure 2",
-            "sure = 2.0: it must be a number from 0 to 1",
-        ),
+        ("--engine glucose4 --threads 2", "threads = 2 is a setting of a guide: name one with guide"),
+        ("--engine glucose4 --asks 3", "asks = 3 is for dibs' own search, not for engine glucose4"),
         (
             "--engine cadical195 --guide relational --keep 0.5",
-            "keep = 0.5 is about advice = 'decisions', not 'phases'",
+            "keep = 0.5 is for dibs' own search, not for engine cadical195",
         ),
         ("--engine glucose4 --seconds -1", "seconds = -1.0: it must be a number, 0 or more"),
         (

@@ -291,7 +291,7 @@ def test_places_that_cannot_be_written(run: Run, fakes: dict[str, Fake], tmp_pat
     assert run("generate", "hard", "--output", tmp_path).complaint == f"{tmp_path}: is a directory"
     missing = tmp_path / "none" / "f"
     assert run("generate", "hard", "--output", missing).complaint == (
-        f"{missing}.partial: cannot be written: No such file or directory"
+        f"{missing}: cannot be written: No such file or directory"
     )
     assert "is not a directory" in run("generate", "sat", 2, "--variables", 3, "--output", file).complaint
     assert (os.listdir(tmp_path), file.read_text()) == (["file"], "mine")

@@ -224,6 +224,10 @@ class _Terminal:
             ["--level", "most"],
             'Invalid value "most" for --level. Choose from: "eliminate", "naked", "hidden", "locked".',
         ),
+        (
+            ["--level", "none"],
+            "Invalid value for --level: none is not a value of it: leave the flag out for what goes without it",
+        ),
         (["--lvel", "naked"], "Unknown option: --lvel. Did you mean --level?"),
         (["--box", "3"], "--box 3: write rows x columns of a box, e.g. 3x3"),
         (["--box", "1x9"], "a box of 1 rows and 9 columns: both must be at least 2, with 36 cells at most"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import json
@@ -24,6 +23,7 @@ import pytest
 from dibs import InputError, lists
 from dibs.commands import data
 from dibs.lists import LISTS, PuzzleList
+from faults import NEVER, Disk
 from shell import Run, runner
 
 REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -286,19 +286,15 @@ def test_a_folder_that_cannot_be_made(run: Run, tmp_path: Path, copy: Path, monk
 
 
 def test_a_full_disk_leaves_nothing(run: Run, folder: Path, copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(path: Path, text: str, **_: Any) -> None:
-        path.write_bytes(text[: len(text) // 2].encode())
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
     message = f"{folder}/tiny.txt: cannot be written: No space left on device"
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", half)
-        assert run("data", "get", "tiny", "--from", copy).complaint == message
+    disk = Disk(monkeypatch)
+    disk.full = 3  # within the puzzles
+    assert run("data", "get", "tiny", "--from", copy).complaint == message
     assert os.listdir(folder) == []
+    disk.full = NEVER
     run("data", "get", "tiny", "--from", copy)
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", half)
-        assert run("data", "get", "tiny", "--from", copy, "--force").complaint == message
+    disk.full = disk.steps + 3
+    assert run("data", "get", "tiny", "--from", copy, "--force").complaint == message
     assert (folder / "tiny.txt").read_text() == STORED
     assert os.listdir(folder) == ["tiny.txt"]
 

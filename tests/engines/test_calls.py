@@ -21,11 +21,7 @@ PROVERS = ["glucose4", "cadical195"]
     ("engine", "options", "message"),
     [
         ("minisat", {}, "engine = 'minisat': choose one of own, glucose4, cadical195, cp-sat"),
-        ("glucose4", {"advice": "decisions"}, "advice = 'decisions': engine glucose4 takes phases"),
-        ("cadical195", {"advice": "hints"}, "advice = 'hints': engine cadical195 takes phases or decisions"),
-        ("cadical195", {"advice": "luck"}, "advice = 'luck': choose one of auto, phases, decisions, hints"),
-        ("cadical195", {"sure": 2}, "sure = 2: it must be a number from 0 to 1"),
-        ("cadical195", {"depth": -1}, "depth = -1: it must be a whole number, 0 or more"),
+        ("cadical195", {"seconds": -1}, "seconds = -1: it must be a number, 0 or more"),
         ("own", {"proof": "p"}, "engine own writes no proofs: use glucose4 or cadical195"),
         ("cp-sat", {"proof": "p"}, "engine cp-sat writes no proofs: use glucose4 or cadical195"),
     ],

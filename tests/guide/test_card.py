@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
 import json
+import os
+import shutil
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
@@ -14,7 +20,7 @@ from safetensors.numpy import load_file, save_file
 import tiny
 from dibs import InputError, load_guide
 from dibs.guide import card
-from dibs.guide.card import Card, find, verify
+from dibs.guide.card import DEPTH, Card, find, verify
 from shell import PUZZLE, Run, runner
 
 Tensors = dict[str, NDArray[Any]]
@@ -212,6 +218,159 @@ def test_a_card_of_another_kind_than_its_model_is_refused(folder: Path, run: Run
 def test_a_transformer_is_no_relational_model(tmp_path: Path, runtime: str, says: str, run: Run) -> None:
     folder = tiny.transformer(tmp_path / "t", kind="relational", config={"width": 8, "rounds": 3})
     assert run("solve", PUZZLE, "--guide", folder, "--runtime", runtime).complaint.startswith(f"{folder}/{says}")
+
+
+# Hostile folders: one line, at once
+
+
+HOSTILE: list[Any] = [
+    None, True, False, 0, -1, 1, 2, 3, 8, 10**9, 10**30, -(10**400), 4097, 2**63, 1e308, -1e308, float("inf"),
+    float("-inf"), float("nan"), 0.5, "", "8", "relational\nmodel", "\0", "x" * 10_000, [], [1, 2], [0.0, float("nan")],
+    [99, -99], [1e300, 1], [[0, 0]], {}, {"width": 8}, {"width": 8, "rounds": 10**9}, {"width": 1e400, "rounds": 3},
+    {"width": 8, "rounds": 3, "more": 1}, {"model.onnx": "0", "model.safetensors": 0}, {"../card.json": "0"},
+]  # fmt: skip
+
+
+def loads(folder: Path, runtime: str) -> None:
+    """It works, or it is an InputError of one line, and soon."""
+    begin, says = monotonic(), ""
+    try:
+        load_guide(folder, runtime=runtime)  # type: ignore[arg-type]
+    except InputError as error:
+        says = str(error)
+    assert "\n" not in says
+    assert len(says) < 1000
+    assert monotonic() - begin < 20
+
+
+def deep(levels: int) -> str:
+    return "[" * levels + "]" * levels
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize("kind", ["relational", "transformer"])
+def test_hostile_fields(kind: str, tmp_path: Path, guides: Path) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(guides / kind, folder)
+    path = folder / "card.json"
+    whole = json.loads(path.read_text())
+    places: list[tuple[str, ...]] = [(key,) for key in (*whole, "calibration", "note")]
+    places += [(key, inner) for key in ("config", "sha256", "trained") for inner in (*whole[key], "more")]
+    for place in places:
+        for value in HOSTILE:
+            table = copy.deepcopy(whole)
+            at = table
+            for key in place[:-1]:
+                at = at[key]
+            at[place[-1]] = value
+            path.write_text(json.dumps(table))
+            for runtime in ("auto", "onnx"):
+                loads(folder, runtime)
+        for levels in (DEPTH - 2, DEPTH, 900, 100_000):
+            table = copy.deepcopy(whole)
+            at = table
+            for key in place[:-1]:
+                at = at[key]
+            at[place[-1]] = "HERE"
+            path.write_text(json.dumps(table).replace('"HERE"', deep(levels)))
+            loads(folder, "auto")
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"config": {"width": 8, "rounds": 10**9}}, "config: rounds is 1000000000, not a whole number 1 to 4096"),
+        ({"config": {"width": float("inf"), "rounds": 3}}, "config: width is inf, not a whole number 1 to 4096"),
+        ({"config": {"width": 8.0, "rounds": 3}}, "config: width is 8.0, not a whole number 1 to 4096"),
+        ({"config": {"rounds": 3}}, "config: width is missing, not a whole number 1 to 4096"),
+        ({"config": {"width": 8, "rounds": 3, "x": 1}}, "config: a relational has no 'x', only width, rounds"),
+        ({"calibration": [0, float("nan")]}, "'calibration' must be two numbers from -100 to 100"),
+        ({"format": True}, "format True is not known; this version of dibs reads 1"),
+        ({"family": "chess"}, "family 'chess' is not known; this version of dibs runs sudoku and latin and cnf"),
+        (
+            {"kind": "transformer", "config": {"cells": 81, "size": 9, "vocabulary": 31, "width": 4096, "layers": 256}},
+            "config: more than 268,435,456 parameters",
+        ),
+        (
+            {"sha256": {"model.onnx": "", "model.safetensors": "", "../x": ""}},
+            "sha256: '../x' is no file beside the card",
+        ),
+    ],
+)
+def test_bounds(folder: Path, changes: dict[str, Any], says: str) -> None:
+    tiny.write_card(folder, **changes)
+    with pytest.raises(InputError) as error:
+        Card.read(folder)
+    assert str(error.value).startswith(f"{folder / 'card.json'}: {says}")
+
+
+def test_a_card_that_is_too_large_or_too_deep(folder: Path) -> None:
+    path = folder / "card.json"
+    path.write_text("[" * 2**20 + "]")
+    with pytest.raises(InputError, match="has 1,048,577 bytes; at most 1,048,576 are read"):
+        Card.read(folder)
+    for levels in (DEPTH + 1, 900, 100_000):
+        path.write_text(deep(levels))
+        with pytest.raises(InputError, match="lists and objects are more than 16 deep"):
+            Card.read(folder)
+    path.write_text(deep(DEPTH))
+    with pytest.raises(InputError, match="expected a JSON object"):
+        Card.read(folder)
+
+
+@pytest.mark.parametrize("name", ["card.json", "model.onnx", "model.safetensors"])
+def test_a_pipe_is_no_file(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(InputError, match="cannot be read: it is not a file"):
+        verify(folder)
+
+
+def test_files_that_the_card_does_not_know(folder: Path) -> None:
+    (folder / "weights.bin").write_bytes(b"1")
+    with pytest.raises(InputError) as error:
+        load_guide(folder)
+    assert str(error.value) == (
+        f"{folder}: has 'weights.bin', which its card.json does not know: a guide's folder has nothing else"
+    )
+    known = Card.read(folder).sha256 | {"weights.bin": hashlib.sha256(b"1").hexdigest()}
+    tiny.write_card(folder, sha256=known)
+    assert verify(folder).sha256 == known
+    (folder / "weights.bin").write_bytes(b"2")
+    with pytest.raises(InputError, match=r"weights\.bin: does not match its card"):
+        load_guide(folder)
+    (folder / "weights.bin").unlink()
+    with pytest.raises(InputError, match=r"weights\.bin: is missing"):
+        load_guide(folder)
+
+
+@pytest.mark.parametrize("listed", [False, True])
+@pytest.mark.parametrize("outside", [False, True])
+def test_weights_in_other_files_are_refused(folder: Path, listed: bool, outside: bool) -> None:
+    """ONNX may keep tensors elsewhere: whoever changes that file changes the guide."""
+    model = onnx.load(folder / "model.onnx")
+    onnx.save_model(model, folder / "model.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    if outside:
+        (folder / "weights.bin").rename(folder.parent / "weights.bin")
+    sums = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in folder.iterdir() if one.suffix != ".json"}
+    if not listed:
+        sums.pop("weights.bin", None)
+    tiny.write_card(folder, sha256=sums)
+    for runtime in ("auto", "onnx"):
+        with pytest.raises(InputError, match=r"does not know|has weights in other files, which nobody checks"):
+            load_guide(folder, runtime=runtime)
+
+
+def test_the_digest_is_of_all_that_decides_what_a_guide_says(folder: Path) -> None:
+    before = verify(folder).digest
+    tiny.write_card(folder, trained={"steps": 5}, licence="another")
+    assert verify(folder).digest == before
+    for change in ({"calibration": [0.1, 0]}, {"config": {"width": 8, "rounds": 4}}, {"family": "latin"}):
+        tiny.relational(folder)
+        tiny.write_card(folder, **change)
+        assert verify(folder).digest != before
+    tiny.relational(folder, seed=1)
+    assert verify(folder).digest != before
 
 
 def test_card_json_is_plain(folder: Path) -> None:

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from collections import deque
+from contextlib import suppress
+from dataclasses import FrozenInstanceError, fields, replace
+from itertools import combinations
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -9,9 +16,13 @@ import pytest
 from numpy.typing import NDArray
 
 import dibs
-from dibs import Asks, Sudoku
+from dibs import Asks, Sudoku, engines
+from dibs.bench.instances import load
+from dibs.bench.ledger import ledgers
+from dibs.guide.asks import Around
+from dibs.problem.structure import Structure
 from dibs.search.engine import Engine
-from guides import Scored
+from guides import Scored, seeded
 
 PUZZLE = Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")
 
@@ -136,6 +147,225 @@ def test_answering_twice_is_refused() -> None:
     engine.answer(asks, np.zeros((1, 729)))
     with pytest.raises(ValueError, match="answered already"):
         engine.answer(asks, np.zeros((1, 729)))
+
+
+# What a guide gets is for reading
+
+
+def arrays(asks: Asks) -> list[NDArray[Any]]:
+    of = asks.structure
+    shown = [asks.rows, asks.open, asks.true, asks.candidates, asks.depth]
+    return [*shown, of.start, of.member, of.exclusive, of.need, *of.memberships, of.members(0)]
+
+
+def test_nothing_can_be_written_to() -> None:
+    seen: list[Asks] = []
+
+    def look(asks: Asks) -> NDArray[Any]:
+        seen.append(asks)
+        for array in arrays(asks):
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0
+        for field in fields(asks):
+            with pytest.raises(FrozenInstanceError):
+                setattr(asks, field.name, None)
+        return np.zeros(asks.open.shape)
+
+    dibs.solve(PUZZLE, guide=Scored(look), level="naked")
+    dibs.solve(PUZZLE, guide=Scored(look), level="hidden", strategy="learn", select="weighted")
+    engines.solve(PUZZLE, "cadical195", guide=Scored(look))
+    assert len(seen) > 3
+
+
+def forced(array: NDArray[Any], value: Any) -> None:
+    """Write to an array, whatever its flags say, if that can be done at all."""
+    base: NDArray[Any] | None = array
+    while base is not None:
+        with suppress(ValueError, AttributeError):
+            base.flags.writeable = True
+        base = base.base
+    with suppress(ValueError):
+        array.flags.writeable = True
+        array[...] = value
+
+
+class Vandal(dibs.Guide):
+    """Does its worst to all that it was ever given, then answers as if nothing had happened."""
+
+    def __init__(self, way: str) -> None:
+        self.way = way
+        self.kept: deque[Asks] = deque(maxlen=4)
+
+    def rank(self, asks: Asks) -> NDArray[Any]:
+        scores = seeded(asks)
+        self.kept.append(asks)
+        for one in self.kept:
+            match self.way:
+                case "rows":
+                    forced(one.rows, 0)
+                case "arrays":
+                    for array in (one.rows, one.open, one.true, one.candidates, one.depth):
+                        forced(array, 1)
+                case "instances":
+                    one.instances.clear()  # type: ignore[attr-defined]
+                case "attributes":
+                    object.__setattr__(one, "rows", np.zeros(3, np.int64))
+                    object.__setattr__(one, "open", np.zeros((3, 3)))
+                    object.__setattr__(one, "candidates", None)
+                case "everything":
+                    one.__dict__.clear()
+        return scores
+
+
+WAYS = ("rows", "arrays", "instances", "attributes", "everything")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_instance_has_its_outcome_whatever_a_guide_does(way: str) -> None:
+    puzzles = load("hard300", 40)
+    wanted = [outcome.solution for outcome in dibs.solve_many(puzzles)]
+    plain = [o.nodes for o in dibs.solve_many(puzzles, guide=Scored(seeded), level="hidden", workers=1)]
+    for workers in (1, 2):
+        found = list(dibs.solve_many(puzzles, guide=Vandal(way), level="hidden", workers=workers))
+        assert [outcome.solution for outcome in found] == wanted
+        assert [outcome.nodes for outcome in found] == plain
+        assert all(outcome.asks for outcome in found)
+    raced = list(dibs.solve_many(puzzles, guide=Vandal(way), level="hidden", after=2, workers=1))
+    assert [outcome.solution for outcome in raced] == wanted
+    learnt = dibs.solve_many(puzzles[:20], guide=Vandal(way), strategy="learn", select="weighted", workers=1)
+    assert [outcome.solution for outcome in learnt] == wanted[:20]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_other_engines_do_not_mind_either(way: str) -> None:
+    wanted = dibs.solve(PUZZLE).solution
+    assert engines.solve(PUZZLE, "cadical195", guide=Vandal(way)).solution == wanted
+
+
+COMPILED = """
+import dibs
+from dibs.guide import graph, loops, native
+from numba import types
+
+puzzle = dibs.Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")
+for steps in (1, 2):
+    dibs.solve(puzzle, guide=dibs.load_guide("relational", steps=steps), level="naked", nodes=5)
+for kernel in (loops.settle, loops.normalise, loops.temper, loops.keep, loops.open_cells, graph._link, native.logits):
+    for signature in kernel.signatures:
+        assert all(one.mutable for one in signature if isinstance(one, types.Array)), kernel
+"""
+
+
+def test_no_kernel_is_compiled_for_arrays_that_cannot_be_written_to() -> None:
+    """Numba has a type of its own for them: each kernel would be compiled twice."""
+    done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+# The base class
+
+
+class Bare:
+    """Not even a subclass."""
+
+    def rank(self, asks: Asks) -> NDArray[Any]:
+        return np.zeros(asks.open.shape)
+
+
+class Rich(Bare):
+    static = 1
+    passes = np.int64(3)
+
+    def refusal(self, structure: Structure) -> str | None:
+        return "not today" if structure.family == "latin" else None
+
+
+def test_an_object_with_rank_is_a_guide() -> None:
+    guide = dibs.as_guide(Bare())
+    assert (guide.static, guide.passes, guide.refusal(PUZZLE.structure)) == (False, 0, None)
+    assert dibs.as_guide(guide) is guide
+    rich = dibs.as_guide(Rich())
+    assert (rich.static, rich.passes, rich.refusal(PUZZLE.structure)) == (True, 3, None)
+    outcome = dibs.solve(PUZZLE, guide=Rich(), level="naked")
+    assert (outcome.asks, outcome.calls) == (1, 3)
+    refused = dibs.solve(dibs.Latin.parse("." * 25), guide=Rich(), after=0)
+    assert refused.asks == 0
+    for wrong in (object(), None, 3):
+        with pytest.raises(TypeError, match="is not a guide: it has no method rank"):
+            dibs.as_guide(wrong)  # type: ignore[arg-type]
+
+
+def test_a_subclass_needs_rank_alone() -> None:
+    class Mine(dibs.Guide):
+        def rank(self, asks: Asks) -> NDArray[Any]:
+            return np.zeros(asks.open.shape)
+
+    class Nothing(dibs.Guide):
+        pass
+
+    mine, bare = (dibs.solve(PUZZLE, guide=guide, level="naked") for guide in (Mine(), Bare()))
+    assert (mine.nodes, mine.asks, mine.calls) == (bare.nodes, bare.asks, 0)
+    with pytest.raises(NotImplementedError, match="Nothing is a guide without a method rank"):
+        dibs.solve(PUZZLE, guide=Nothing())
+
+
+def test_a_guide_around_another_says_what_that_says() -> None:
+    inner = dibs.as_guide(Rich())
+    outer = Around(inner)
+    latin = dibs.Latin.parse("." * 25).structure
+    assert (outer.static, outer.passes, outer.refusal(latin)) == (True, 3, "not today")
+
+
+# The oracle has the limits of its search
+
+
+def hopeless() -> dibs.CNF:
+    """A formula that no search of this kind ends within a lifetime: more pigeons than holes."""
+    holes = 14
+    here = [[1 + holes * pigeon + hole for hole in range(holes)] for pigeon in range(holes + 1)]
+    apart = [[-one[hole], -other[hole]] for hole in range(holes) for one, other in combinations(here, 2)]
+    return dibs.CNF(holes * (holes + 1), here + apart)
+
+
+@pytest.mark.parametrize("given", [{"order": "oracle"}, {"guide": dibs.Oracle()}], ids=["order", "guide"])
+@pytest.mark.parametrize("limit", [{"seconds": 0.2}, {"nodes": 300}], ids=["seconds", "nodes"])
+def test_an_oracle_that_finds_no_answer_in_time(limit: dict[str, Any], given: dict[str, Any]) -> None:
+    easy = PUZZLE
+    dibs.solve(easy, order="oracle")  # compiles
+    formula = hopeless()
+    begin = monotonic()
+    outcome = dibs.solve(formula, **given, **limit)
+    assert monotonic() - begin < 30
+    assert outcome.status == dibs.Status.LIMIT
+    assert (outcome.nodes, outcome.asks) == (0, 0)
+    assert outcome.guide_seconds > 0
+    if "seconds" in limit:
+        assert outcome.guide_seconds >= 0.2
+    many = list(dibs.solve_many([formula, easy, formula], **given, **limit))
+    assert [one.status for one in many] == [dibs.Status.LIMIT, dibs.Status.SAT, dibs.Status.LIMIT]
+
+
+def test_the_time_of_an_oracle_is_the_guides_time() -> None:
+    outcome = dibs.solve(PUZZLE, order="oracle", level="naked")
+    assert outcome.guide_seconds > 0
+    limited = dibs.solve(PUZZLE, order="oracle", level="naked", seconds=60, nodes=10_000)
+    assert (limited.nodes, limited.backtracks, limited.asks) == (outcome.nodes, outcome.backtracks, outcome.asks)
+    assert dibs.solve(PUZZLE, order="oracle", seconds=0).status == dibs.Status.LIMIT
+
+
+def test_an_oracle_with_restarts_and_nogoods() -> None:
+    puzzles = load("hard300", 5)
+    for how in ({"strategy": "restarts"}, {"strategy": "learn", "select": "weighted"}):
+        for limit in ({}, {"seconds": 60}):
+            for outcome in dibs.solve_many(puzzles, order="oracle", **how, **limit):  # type: ignore[arg-type]
+                assert outcome.status == dibs.Status.SAT
+
+
+def test_a_ledger_with_an_oracle_that_finds_no_answer_in_time() -> None:
+    options = dibs.Options(order="oracle", nodes=2000)
+    lost, found = ledgers([hopeless(), PUZZLE], replace(options, level="hidden"), siblings=False)
+    assert (lost.outcome.status, lost.nodes) == (dibs.Status.LIMIT, 0)
+    assert found.outcome.status == dibs.Status.SAT
 
 
 def test_oracle_on_many_and_no_solutions() -> None:

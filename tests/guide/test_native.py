@@ -49,7 +49,7 @@ def test_as_torch(of: Shape, width: int) -> None:
     states = _states(of, 7, width)
     found = graph(of.structure, states)
     with torch.no_grad():
-        wanted = module(Inputs(found))[-1].numpy()
+        wanted = module(Inputs(found)).logits[-1].numpy()
     logits = _native(module).logits(of.structure, states)
     np.testing.assert_allclose(logits[found.state, found.literal], wanted, rtol=0, atol=1e-4)
     assert not logits[~states].any()

@@ -8,17 +8,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 
+import tiny
 from dibs import InputError, generate
 from dibs.bench.instances import load
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.graph import graph
 from dibs.guide.runtime import Compiled, Relational, Transformer, backend
+from dibs.guide.steps import denoise
 from dibs.model.export import load_module
 from dibs.model.relational import Inputs
-from randoms import latin, sudoku
+from dibs.problem.structure import Instance, Structure
+from dibs.search import Options
+from dibs.search.engine import Engine
+from randoms import formula, latin, sudoku
 from visited import Visited, visited
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
 
 INSTALL = "^a trained guide is run by ONNX Runtime: pip install onnxruntime$"
 
@@ -82,17 +91,85 @@ def test_neither_is_less_exact_than_torch(searched: dict[str, Visited], shape: s
             continue
         module = load_module(folder)
         with torch.no_grad():
-            single = module(Inputs(found))[-1].numpy()
+            single = module(Inputs(found)).logits[-1].numpy()
             inputs = Inputs(found)
             for name, value in vars(inputs).items():
                 if torch.is_tensor(value) and value.dtype == torch.float32:
                     setattr(inputs, name, value.double())
-            exact = module.double()(inputs)[-1].numpy()
+            exact = module.double()(inputs).logits[-1].numpy()
         allowed = 3 * np.abs(single - exact).max() + 1e-5
         for runtime in ("auto", "onnx"):
             logits = backend(folder, known, 1, runtime).logits(*states)[found.state, found.literal]
             shift = np.median(exact - logits)  # the compiled code leaves out the bias, which no softmax sees
             assert np.abs(logits + shift - exact).max() < allowed, runtime
+
+
+FAMILIES = ("sudoku", "latin", "cnf")
+
+
+@pytest.fixture(scope="module")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("untrained")
+    return {family: tiny.relational(folder / family, 5, family) for family in FAMILIES}
+
+
+def instance_of(family: str, rng: np.random.Generator) -> Instance:
+    match family:
+        case "sudoku":
+            return sudoku(rng, [(2, 2), (2, 3), (3, 3)][rng.integers(3)], int(rng.integers(0, 9)))
+        case "latin":
+            return latin(rng, int(rng.integers(2, 8)), int(rng.integers(0, 4)))
+        case _:
+            return formula(rng, int(rng.integers(3, 12)), float(rng.uniform(0.5, 5)))
+
+
+class Both:
+    """A denoiser that runs as compiled code and by ONNX Runtime, and sees to it that they agree on every query."""
+
+    def __init__(self, folder: Path, bare: bool) -> None:
+        self.compiled, self.onnx = (Denoiser.load(folder, runtime=runtime, bare=bare) for runtime in ("auto", "onnx"))
+        assert isinstance(self.compiled.backend, Compiled)
+        assert isinstance(self.onnx.backend, Relational)
+        self.ragged = 0
+
+    def log_probabilities(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        found = self.compiled.log_probabilities(structure, open_, true)
+        other = self.onnx.log_probabilities(structure, open_, true)
+        np.testing.assert_allclose(found, other, rtol=0, atol=1e-3)
+        at = graph(structure, open_, true).at
+        self.ragged += len(np.unique(np.diff(at))) > 1
+        return found
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_say_the_same_at_every_step(untrained: dict[str, Path], family: str, bare: bool) -> None:
+    """Kept values leave literals in different numbers of groups: 1 to 8 steps, states that searches branch on."""
+    both = Both(untrained[family], bare)
+    rng = np.random.default_rng(1)
+    asked = 0
+    while asked < 40:
+        instance = instance_of(family, rng)
+        engine = Engine([instance], Options(level="naked", count=1000), guided=True)
+        while (asks := engine.advance()) and rng.random() < 0.8:
+            denoise(both, asks, asked % 8 + 1)
+            engine.answer(asks, rng.random(asks.open.shape))
+            asked += 1
+    assert both.ragged
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_both_say_the_same_whatever_the_state(untrained: dict[str, Path], family: str, bare: bool) -> None:
+    """Any literals open and any true, whether a search could be there or not."""
+    both = Both(untrained[family], bare)
+    rng = np.random.default_rng(2)
+    for _ in range(30):
+        of = instance_of(family, rng).structure
+        shape = int(rng.integers(1, 6)), of.literals
+        open_ = rng.random(shape) < rng.random()
+        both.log_probabilities(of, open_, ~open_ & (rng.random(shape) < rng.random() / 2))
+    assert both.ragged
 
 
 def test_which_is_taken(guides: Path, monkeypatch: pytest.MonkeyPatch) -> None:

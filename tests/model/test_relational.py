@@ -34,7 +34,7 @@ def dense_logits(of: Relational, structure: Structure, open_: Bools) -> NDArray[
     """[n, L] logits of open literals, 0 elsewhere."""
     found = graph(structure, open_)
     logits = np.zeros(open_.shape, np.float32)
-    logits[found.state, found.literal] = of(Inputs(found))[-1].numpy()
+    logits[found.state, found.literal] = of(Inputs(found)).logits[-1].numpy()
     return logits
 
 
@@ -141,7 +141,7 @@ def test_values_and_gradients_are_those_of_the_definition(of: Shape) -> None:
     x = Inputs(graph(structure, open_))
     x.features = x.features.double()
     wanted = plain(model, structure, open_[0])
-    found = model(x)[-1]
+    found = model(x).logits[-1]
     np.testing.assert_allclose(found.detach(), wanted.detach(), atol=1e-6)  # the features were float32
     weight = torch.linspace(-1, 1, len(found), dtype=torch.float64)
     # A Latin square has no boxes: their weights are not used.
@@ -157,15 +157,32 @@ def test_heads_are_the_logits_of_earlier_rounds() -> None:
     of, found = states((3, 3), 1)
     model = module(8, 5)
     x = Inputs(graph(of.structure, found.open[:2]))
-    early, late = model(x, (3, 5))
-    assert torch.equal(late, model(x)[-1])
+    early, late = model(x, (3, 5)).logits
+    assert torch.equal(late, model(x).logits[-1])
     model.rounds = 3
-    assert torch.equal(early, model(x)[-1])
+    assert torch.equal(early, model(x).logits[-1])
+
+
+def test_segments_are_one_long_pass() -> None:
+    """The hidden state is all that a segment hands on: three of two rounds are six rounds."""
+    of, found = states((3, 3), 1)
+    model = module(8, 6)
+    x = Inputs(graph(of.structure, found.open[:2]))
+    whole = model(x, (2, 4, 6))
+    model.rounds, hidden, logits = 2, None, []
+    for _ in range(3):
+        passed = model(x, hidden=hidden)
+        hidden = passed.hidden
+        logits += passed.logits
+    assert hidden is not None
+    assert torch.equal(hidden, whole.hidden)
+    assert len(logits) == 3
+    assert all(torch.equal(a, b) for a, b in zip(logits, whole.logits, strict=True))
 
 
 def test_probabilities_of_a_cell_add_up() -> None:
     of, found = states((3, 3), 2)
     x = Inputs(graph(of.structure, found.open))
-    log_p = cell_log_probabilities(module()(x)[-1], x)
+    log_p = cell_log_probabilities(module()(x).logits[-1], x)
     total = torch.zeros(x.kinds[1]).index_add(0, x.cell, log_p.exp())
     assert torch.allclose(total, torch.ones_like(total), atol=1e-6)

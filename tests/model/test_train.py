@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,11 @@ from dibs.model.checkpoint import Checkpoint
 from dibs.model.config import Config
 from dibs.model.puzzles import Puzzles, fingerprint, load
 from dibs.model.states import collect, eliminated
-from dibs.model.train import Progress, train
+from dibs.model.train import Progress, _hash, _rate, train
 from dibs.model.validation import Validation
 from dibs.problem import InputError
 from dibs.problem.shape import shape
+from interrupts import Trials, log, puzzles, trials
 
 FOUR = shape(4, (2, 2))
 
@@ -40,6 +43,15 @@ def _config(model: dict[str, Any], **train: Any) -> Config:
 
 TINY = {"kind": "relational", "width": 16, "rounds": 6}
 SMALL = {"kind": "transformer", "width": 24, "layers": 1, "heads": 2, "dropout": 0.2}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """The tensors are tiny: on a busy machine threads would wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
@@ -89,17 +101,86 @@ def test_with_shuffled_labels_there_is_nothing_to_learn(four: dict[str, Puzzles]
     assert last > 0.95 * chance
 
 
-@pytest.mark.parametrize("model", [TINY, SMALL], ids=["relational", "transformer"])
+@pytest.mark.parametrize(
+    ("model", "segments"), [(TINY, 1), (TINY, 3), (SMALL, 1)], ids=["relational", "segments", "transformer"]
+)
 def test_an_interrupted_run_ends_as_an_undisturbed_one(
-    model: dict[str, Any], four: dict[str, Puzzles], tmp_path: Path
+    model: dict[str, Any], segments: int, four: dict[str, Puzzles], tmp_path: Path
 ) -> None:
-    plan = _config(model, steps=40, checkpoint=12)
+    plan = _config(model, steps=40, checkpoint=12, segments=segments)
     train(plan, four, tmp_path / "whole", _Losses())
     with pytest.raises(KeyboardInterrupt):
         train(plan, four, tmp_path / "cut", _Losses(stop=19))
     assert Checkpoint.read(tmp_path / "cut" / "checkpoint.pt").step == 19
     train(plan, four, tmp_path / "cut", _Losses(), resume=True)
     _same(tmp_path / "whole", tmp_path / "cut")
+
+
+def test_signals_at_any_moment_change_nothing(tmp_path: Path) -> None:
+    """`make bench-interrupts` does 500 of them."""
+    found = trials(25, 1, puzzles(tmp_path / "data"), tmp_path, lambda _: None)
+    assert found == Trials(interrupts=25, equal=25, runs=found.runs)  # some runs may have ended before their signal
+
+
+def test_a_step_has_up_to_so_many_segments(four: dict[str, Puzzles], tmp_path: Path) -> None:
+    """An update after each: the optimiser has counted them. Only the first segment of a step enters the features."""
+    train(_config(TINY, steps=5, segments=3), four, tmp_path, _Losses())
+    wanted = [1 + _hash(0, step) % 3 for step in range(5)]
+    assert len(set(wanted)) > 1
+    optimiser = Checkpoint.read(tmp_path / "checkpoint.pt").optimiser
+    assert {int(part["step"]) for part in optimiser["state"].values()} == {5, sum(wanted)}
+
+
+def test_a_transformer_has_no_segments() -> None:
+    with pytest.raises(InputError, match=r"\[train\] segments = 2: a transformer has no hidden state to carry"):
+        _config(SMALL, segments=2)
+
+
+def test_a_validation_that_was_interrupted_is_made_up(
+    four: dict[str, Puzzles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = _config(TINY, steps=12, validate=4, checkpoint=12)
+    train(plan, four, tmp_path / "whole", _Losses())
+
+    def interrupted(*_: Any) -> dict[str, float]:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Validation, "__call__", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            train(plan, four, tmp_path / "cut", _Losses())
+    assert Checkpoint.read(tmp_path / "cut" / "checkpoint.pt").step == 4
+    heard = _Losses()
+    train(plan, four, tmp_path / "cut", heard, resume=True)
+    assert [now.step for now in heard.all if now.figures] == [4, 8, 12]
+    assert log(tmp_path / "cut") == log(tmp_path / "whole")
+    _same(tmp_path / "whole", tmp_path / "cut")
+
+
+def test_the_learning_rate_rises_stays_and_falls() -> None:
+    steps, warmup = 100, 10
+
+    def rates(**how: Any) -> list[float]:
+        t = _config(TINY, steps=steps, warmup=warmup, lr=2.0, **how).train
+        return [_rate(t, step) for step in range(steps)]
+
+    trapezoid = rates(schedule="trapezoid", decay=0.4)
+    assert trapezoid[:10] == pytest.approx([0.2 * (step + 1) for step in range(10)])
+    assert trapezoid[10:60] == [2.0] * 50
+    assert trapezoid[60:] == pytest.approx([2.0 * (100 - step) / 40 for step in range(60, 100)])
+    cosine = rates(schedule="cosine")
+    assert cosine[:10] == pytest.approx([0.1 * (s + 1) * (1 + math.cos(math.pi * s / 100)) for s in range(10)])
+    assert cosine[50] == pytest.approx(1.0)
+    assert cosine[99] == pytest.approx(1 + math.cos(0.99 * math.pi))
+    assert rates(schedule="trapezoid", decay=0)[10:] == [2.0] * 90
+
+
+def test_a_step_is_made_with_its_rate(four: dict[str, Puzzles], tmp_path: Path) -> None:
+    plan = _config(TINY, steps=8, warmup=3, validate=1)
+    train(plan, four, tmp_path, _Losses())
+    assert [float(row["lr"]) for row in log(tmp_path)] == pytest.approx([_rate(plan.train, s) for s in range(8)], 1e-5)
+    optimiser = Checkpoint.read(tmp_path / "checkpoint.pt").optimiser
+    assert optimiser["param_groups"][0]["lr"] == _rate(plan.train, 7)
 
 
 def test_a_killed_run_goes_on_from_its_last_checkpoint(
@@ -154,7 +235,7 @@ def test_a_full_disk_keeps_the_previous_checkpoint(
     assert "No space left" in notes[0]
     assert "\n" not in notes[0]
     assert Checkpoint.read(tmp_path / "checkpoint.pt").step == 12
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob("*.part*"))
 
 
 def test_a_checkpoint_of_another_run_is_refused(four: dict[str, Puzzles], tmp_path: Path) -> None:

@@ -348,6 +348,15 @@ def test_paired_bootstrap() -> None:
     assert np.isnan(change(1, 0))
 
 
+def test_the_interval_of_a_change_covers_95_percent() -> None:
+    values = np.ones((500, 2))
+    values[:, 1] += np.random.default_rng(5).normal(size=500) / 10
+    error = values[:, 1].std() / np.sqrt(500)
+    found = [changes(values, seed=seed)[1] for seed in range(20)]
+    assert np.mean([(one.low - one.value) / error for one in found]) == pytest.approx(-1.96, abs=0.08)
+    assert np.mean([(one.high - one.value) / error for one in found]) == pytest.approx(1.96, abs=0.08)
+
+
 def test_drawing_groups_is_as_uncertain(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.exp(np.random.default_rng(0).normal(0, 1.5, (6001, 1)))
     one_by_one = resampled(values).std()

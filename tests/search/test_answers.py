@@ -12,7 +12,7 @@ from dibs.problem import Instance
 from dibs.search import learner
 from guides import BAD, Scored
 from judge import solutions
-from randoms import mixture
+from randoms import apart, mixture
 
 MOST = 12  # solutions counted
 LEVELS = ("eliminate", "naked", "hidden", "locked")
@@ -21,12 +21,13 @@ ORDERS = ("ascending", "lcv", "mcv", "random", "oracle")
 
 PROBLEMS = 10_000  # in all tests of this file together
 SHARE = PROBLEMS // 10
+APART = SHARE // 5  # of these fall into parts that have nothing to do with one another
 Judged = tuple[list[Instance], list[int]]  # problems, and how many solutions each has
 
 
 @pytest.fixture(scope="module", params=range(10))
 def judged(request: pytest.FixtureRequest) -> Judged:
-    problems = mixture(seed=request.param, count=SHARE)
+    problems = mixture(seed=request.param, count=SHARE - APART) + apart(seed=request.param, count=APART)
     counts = [solutions(problem, MOST) for problem in problems]
     assert {0, 1, 2, MOST} <= set(counts), "the mixture has lost its variety"
     return problems, counts

@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dibs
-from dibs import Asks, Options, Sudoku
+from dibs import Asks, Options, Problem, Sudoku, WrongSolution
 from dibs.bench.instances import load
 from dibs.search.engine import Engine
 from dibs.search.solve import GUIDED_LEAST, solve_batches, solve_together
@@ -127,3 +127,17 @@ def test_solve_together_is_solve_for_each() -> None:
     for puzzle, outcome in zip(puzzles, together, strict=True):
         alone = dibs.solve(puzzle, guide=Slow(), level="naked")
         assert (outcome.solution, outcome.nodes, outcome.calls) == (alone.solution, alone.nodes, alone.calls)
+
+
+class _Suspicious(Problem):
+    """Its checker takes no solution."""
+
+    def violation(self, solution: Any) -> str | None:
+        return "not this one"
+
+
+@pytest.mark.parametrize("options", [{"policy": "plain"}, {"strategy": "learn", "select": "weighted"}], ids=str)
+def test_every_solution_is_checked(options: dict[str, Any]) -> None:
+    problem = _Suspicious(6, exactly_one=[[0, 1, 2], [3, 4, 5]], at_most_one=[[0, 3]])
+    with pytest.raises(WrongSolution, match="not this one"):
+        dibs.solve(problem, **options)

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import dibs
-from dibs import CNF, Latin, Options, Sudoku
+from dibs import CNF, Latin, Options, Problem, Sudoku
 from dibs.generate import latin
 from dibs.problem import Instance
-from dibs.search import learner, learning
+from dibs.search import learner
 from dibs.search.engine import Engine
-from dibs.search.learner import Search, learn
+from dibs.search.learner import Search, learn, memory
+from dibs.search.nogoods import arrays
 from dibs.search.outcome import Outcome
 from guides import BAD, SURE, Scored, seeded
 from randoms import mixture, stubborn, sudoku
@@ -67,9 +68,9 @@ def test_no_guide_changes_an_answer(judged: Judged, restless: None) -> None:
 
 def test_answers_where_much_is_forgotten(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for a few nogoods only: it grows, and most of them are dropped at every run."""
-    monkeypatch.setattr(learning, "ARENA", 40)
-    monkeypatch.setattr(learning, "MANY", 2)
-    monkeypatch.setattr(learning, "FIRST_ROOM", 1)
+    monkeypatch.setattr(arrays, "ARENA", 40)
+    monkeypatch.setattr(arrays, "MANY", 2)
+    monkeypatch.setattr(arrays, "FIRST_ROOM", 1)
     grown: list[int] = []
     more = learner.grown
     monkeypatch.setattr(learner, "grown", lambda m: grown.append(1) or more(m))  # type: ignore[func-returns-value]
@@ -88,6 +89,34 @@ def searches(problem: Instance, **options: Any) -> Search:
     return search
 
 
+def pigeons(holes: int) -> Problem:
+    """One more than there are holes."""
+    homes = np.arange((holes + 1) * holes).reshape(-1, holes)
+    return Problem(homes.size, exactly_one=homes.tolist(), at_most_one=homes.T.tolist())
+
+
+def test_the_room_for_nogoods_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That the search ends rests on it: were the room the same for ever, it could forget the same nogoods for ever."""
+    monkeypatch.setattr(arrays, "FIRST_ROOM", 5)
+    search = searches(pigeons(7), unit=1)
+    room, failures = (int(search.memory.counts[i]) for i in (arrays.ROOM, arrays.CONFLICTS))
+    assert failures > 100
+    assert room > 5
+    assert (room - 5) % arrays.MORE_ROOM == 0
+    usual = memory(search.problem).counts[arrays.ROOM]
+    monkeypatch.undo()
+    assert usual == 5
+    assert memory(search.problem).counts[arrays.ROOM] == 2000
+
+
+def test_recent_failures_count_more() -> None:
+    """By two percent from one to the next: a hundred failures later one counts seven times as much."""
+    search = searches(pigeons(6))
+    failures = int(search.memory.counts[arrays.CONFLICTS])
+    assert 50 < failures < 10_000  # before all weights are made smaller together
+    assert search.memory.real[0] == pytest.approx(1.02 ** (failures - 1), rel=1e-6)  # the last one ends the search
+
+
 def test_what_a_nogood_says_has_no_solution() -> None:
     """Also after nogoods were dropped, and literals that the root has decided were taken out of others."""
     seen = 0
@@ -95,7 +124,7 @@ def test_what_a_nogood_says_has_no_solution() -> None:
     for square, unit in product(squares, (1, 8)):
         search = searches(square, unit=unit, order="random")
         m = search.memory
-        for c in range(m.counts[learning.NOGOODS]):
+        for c in range(m.counts[arrays.NOGOODS]):
             literals = search.open[m.arena[m.place[c] : m.place[c] + m.length[c]]]
             values = square.values.copy()
             values[literals // square.size] = literals % square.size + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from itertools import cycle, product
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 from numpy.typing import NDArray
 
 import dibs
-from dibs import CNF, Asks, Options, Outcome, Sudoku
+from dibs import CNF, Asks, Options, Outcome, Problem, Sudoku
 from dibs.bench.instances import load
 from dibs.problem import Instance
 from dibs.search import engine as engine_module
 from dibs.search.engine import Engine
 from dibs.search.policy import POLICIES
+from dibs.search.race import race
 from dibs.search.solve import solve_together
 from dibs.search.tables import tables
 from guides import BAD, SURE, Scored, knowing, seeded
@@ -201,6 +203,31 @@ def test_no_time_at_all(judged: Problems, monkeypatch: pytest.MonkeyPatch) -> No
     for policy in POLICIES:
         for one, other in zip(first, dibs.solve_many(problems, policy=policy, guide=guide, seconds=0), strict=True):
             assert other.status in ("LIMIT", one.status)
+
+
+class ByNodes(Engine):
+    """A clock that ticks once a node."""
+
+    def used(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        return self.nodes(rows).astype(np.float64)
+
+
+@pytest.mark.parametrize("seconds", [180, 230, 280, 380])
+def test_the_time_of_both_sides_of_a_race_is_limited_together(seconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain search has 100 nodes, guided search 50, plain 200, guided 100, plain 400: time ends in each turn."""
+    monkeypatch.setattr("dibs.search.race.ASK", 0)
+    monkeypatch.setattr(engine_module, "SLICE", 1)
+    homes = np.arange(9 * 8).reshape(9, 8)
+    pigeons = Problem(homes.size, exactly_one=homes.tolist(), at_most_one=homes.T.tolist())
+    options = Options(after=100, seconds=seconds, level="naked")
+    [outcome] = race(
+        [pigeons], options, Scored(BAD["constant"]), places=[0], block=1, stopped=lambda: False, turn=nullcontext(),
+        make=ByNodes,
+    )  # fmt: skip
+    assert outcome is not None
+    assert outcome.status == "LIMIT"
+    assert seconds <= outcome.nodes <= seconds + 5
+    assert outcome.asks > 0
 
 
 @pytest.mark.parametrize("static", [False, True])

@@ -306,3 +306,12 @@ def test_every_open_literal_is_asked_about() -> None:
     dibs.solve(square, select="weighted", guide=Scored(scores), keep=0, asks=1)
     assert [asks.selecting for asks in seen] == [True]
     assert (seen[0].candidates == seen[0].open).all()
+
+
+@pytest.mark.parametrize("said", [{"level": "eliminate"}, {"order": "lcv"}, {"order": "mcv"}, {"order": "jw"}])
+@pytest.mark.parametrize("policy", ["auto", "guided"])
+def test_what_looks_at_domains_is_a_search_of_domains_in_a_large_grid(policy: str, said: dict[str, Any]) -> None:
+    """It used to be a traceback: selection `auto` took groups, for which these words have no meaning."""
+    for grid in (next(latin(1, order=20, holes=0.2, seed=1)), next(sudoku(1, box=(5, 5), kept=0.6, seed=1))):
+        outcome = dibs.solve(grid, policy=policy, nodes=2000, **said)
+        assert outcome.status in ("SAT", "LIMIT")

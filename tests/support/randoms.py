@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from dibs import CNF, Latin, Problem, Sudoku
@@ -71,6 +73,80 @@ def problem(rng: np.random.Generator) -> Problem:
         given=given,
         decide=decide,
     )
+
+
+def _part(rng: np.random.Generator) -> Problem:
+    """A small problem to be joined with others."""
+    match int(rng.integers(0, 5)):
+        case 0:  # a group that nothing else touches, now and then an empty one
+            kind = int(rng.integers(0, 3))
+            size = int(rng.integers(1, 5))
+            groups: list[list[list[int]]] = [[], [], []]
+            groups[kind] = [[] if rng.random() < 0.05 else list(range(size))]
+            return Problem(size, exactly_one=groups[0], at_most_one=groups[1], at_least_one=groups[2])
+        case 1:  # literals in no group at all
+            return Problem(int(rng.integers(1, 3)))
+        case 2:  # pigeons, now and then one too many
+            holes = int(rng.integers(1, 4))
+            homes = np.arange((holes + (rng.random() < 0.2)) * holes).reshape(-1, holes)
+            return Problem(homes.size, exactly_one=homes.tolist(), at_most_one=homes.T.tolist())
+        case 3:  # a Latin square: rows and columns follow
+            n = int(rng.integers(2, 4))
+            cells = np.arange(n**3).reshape(n, n, n)
+            lines = [*cells.transpose(0, 2, 1).reshape(-1, n), *cells.transpose(1, 2, 0).reshape(-1, n)]
+            return Problem(n**3, exactly_one=cells.reshape(-1, n).tolist(), implied=[line.tolist() for line in lines])
+    return problem(rng)
+
+
+def union(rng: np.random.Generator) -> Problem:
+    """Problems that have nothing to do with one another, side by side; their literals are shuffled."""
+    parts = [_part(rng) for _ in range(int(rng.integers(2, 5)))]
+    total = sum(part.literals for part in parts)
+    places = rng.permutation(total).tolist()
+    groups: dict[str, list[list[int]]] = {
+        name: [] for name in ("exactly_one", "at_most_one", "at_least_one", "implied")
+    }
+    decide: list[int] = []
+    given: list[int] = []
+    first = 0
+    for part in parts:
+        decide += [len(groups["exactly_one"]) + i for i in part.decide]
+        for name, made in groups.items():
+            made += [[places[first + literal] for literal in group] for group in getattr(part, name)]
+        given += [places[first + literal] for literal in part.given.tolist()]
+        first += part.literals
+    return Problem(total, **groups, decide=rng.permutation(decide).astype(int).tolist(), given=given)
+
+
+def formulas(rng: np.random.Generator) -> CNF:
+    """Formulas over variables of their own, side by side, and variables that no clause names."""
+    parts = [cnf(rng) for _ in range(int(rng.integers(2, 4)))]
+    total = sum(part.variables for part in parts) + int(rng.integers(0, 3))
+    names = (rng.permutation(total) + 1).tolist()
+    clauses: list[list[int]] = []
+    first = 0
+    for part in parts:
+        clauses += [[names[first + abs(z) - 1] * (1 if z > 0 else -1) for z in clause] for clause in part.clauses]
+        first += part.variables
+    return CNF(total, [clauses[i] for i in rng.permutation(len(clauses))])
+
+
+def siblings(rng: np.random.Generator, of: Problem, count: int) -> list[Problem]:
+    """`of` and `count` more with its groups and other givens; they share its structure."""
+    made = [of]
+    for _ in range(count):
+        some = rng.choice(of.literals, min(int(rng.integers(0, 4)), of.literals), replace=False)
+        other = copy(of)
+        other._given = np.sort(some).astype(np.int64)
+        other.__dict__["structure"] = of.structure
+        made.append(other)
+    return made
+
+
+def apart(seed: int, count: int) -> list[Instance]:
+    """`count` problems that fall into parts: disjoint unions, isolated and empty groups, unused literals."""
+    rng = np.random.default_rng(seed)
+    return [union(rng) if i % 3 else formulas(rng) for i in range(count)]
 
 
 def mixture(seed: int, count: int) -> list[Instance]:

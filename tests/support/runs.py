@@ -54,7 +54,7 @@ def same(folder: Path) -> list[dict[str, Any]]:
 
 def leftovers(folder: Path) -> list[str]:
     """Files of a folder that are no part of a finished run."""
-    return sorted(path.name for path in folder.iterdir() if path.suffix == ".part")
+    return sorted(path.name for path in folder.iterdir() if path.suffix in (".part", ".partial"))
 
 
 @contextmanager

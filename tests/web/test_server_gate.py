@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import socket
@@ -334,3 +335,45 @@ def test_the_page_and_its_files(client: httpx.Client) -> None:
         assert (again.status_code, again.content) == (304, b"")
         assert b"http://" not in file.body.replace(b"http://www.w3.org/", b"")  # nothing is fetched from outside
         assert b"https://" not in file.body
+
+
+def refusal(method: str, headers: list[tuple[str, str]], body: list[bytes] | None = None) -> int | None:
+    """The status with which the gate refuses a request to a path that takes POST; None if it lets it through."""
+    sent: list[dict[str, Any]] = []
+    parts = list(body or [b"{}"])
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+
+    async def receive() -> dict[str, Any]:
+        part = parts.pop(0)
+        return {"type": "http.request", "body": part, "more_body": bool(parts)}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": "/api/read",
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers],
+    }
+    asyncio.run(Gate(app, "127.0.0.1", {"/api/read": "POST"})(scope, receive, send))
+    return sent[0]["status"] if sent else None
+
+
+HERE, JSON = ("host", "127.0.0.1:8000"), ("content-type", "application/json")
+
+
+def test_the_gate_itself_refuses() -> None:
+    """Whatever would become of it behind the gate."""
+    assert refusal("POST", [HERE, JSON]) is None
+    assert refusal("GET", [HERE, JSON]) == 405
+    assert refusal("POST", [HERE, ("content-type", "text/plain")]) == 415
+    assert refusal("POST", [HERE]) == 415
+    assert refusal("POST", [HERE, HERE, JSON]) == 400
+    assert refusal("POST", [JSON]) == 400
+    large = [b"x" * (limits.BODY // 2 + 1)] * 2
+    assert refusal("POST", [HERE, JSON], large) == 413, "no length was told: what comes is counted"
+    assert refusal("POST", [HERE, JSON, ("content-length", str(limits.BODY + 1))]) == 413

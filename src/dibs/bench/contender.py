@@ -53,7 +53,7 @@ class Contender:
             self._solve(one, 0, brief=True)
             root = settle(one.structure, one.given)
             if guide is not None and root is not None:
-                Advisor(guide, one).ask(*root, depth=0)
+                Advisor(guide, one).ask(*root)
 
     def _guide(self, instance: Instance, loads: Loads) -> Guide | None:
         if self.row.guidance.guide is None:

@@ -235,9 +235,6 @@ def _read(table: dict[str, Any], number: int, given: dict[str, Any]) -> Row:
         settings, guidance = chosen_for(engine, given)
         options = Options(seconds=settings.seconds)
         return Row(name, options, guidance, engine=engine, settings=settings, said=given)
-    for key in ("advice", "sure", "depth"):
-        if key in given:
-            raise ValueError(f"{key} = {given[key]!r} is for other engines: name one with engine")
     policy = table.get("policy")
     options, guidance = chosen_fields(policy, given, guided=True)
     asked = table.get("asked", "everywhere")

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from dibs.bench.listener import Listener, Ranking
 from dibs.bench.siblings import Measured, Report, Sibling, Stopped, measure
-from dibs.guide.asks import Guide
-from dibs.guide.oracle import Oracle
+from dibs.guide.asks import Guide, Ranks, as_guide
+from dibs.guide.oracle import Oracle, foresee
 from dibs.problem.structure import Instance
 from dibs.search import state
 from dibs.search.engine import Engine, OpenNode
@@ -156,7 +156,7 @@ class Ledger:
 def ledgers(
     instances: Sequence[Instance],
     options: Options,
-    guide: Guide | None = None,
+    guide: Ranks | None = None,
     *,
     siblings: bool = True,
     limit: int | None = LIMIT,
@@ -175,7 +175,7 @@ def ledgers(
         raise ValueError(f"count = {options.count}: a ledger is about the search for one solution")
     if options.after is not None:
         raise ValueError(f"after = {options.after}: a ledger is about one search, and these would be two")
-    options, guide = _settled(instances, options, guide)
+    options, asked = _settled(instances, options, None if guide is None else as_guide(guide))
     shapes: dict[int, list[int]] = {}
     for i, instance in enumerate(instances):
         shapes.setdefault(id(instance.structure), []).append(i)
@@ -183,7 +183,7 @@ def ledgers(
     for places in shapes.values():
         for at in range(0, len(places), BATCH):
             some = places[at : at + BATCH]
-            drafts += _searched(instances, some, options, guide, trees, stopped, turn or nullcontext())
+            drafts += _searched(instances, some, options, asked, trees, stopped, turn or nullcontext())
     if siblings:
         _measure(drafts, options, limit, report, stopped)
     found = {draft.place: draft.ledger() for draft in drafts}
@@ -264,8 +264,11 @@ def _searched(
 ) -> list[_Draft]:
     """Searches of instances that share a structure."""
     some = [instances[i] for i in places]
-    static = bool(getattr(guide, "static", False))
+    static = guide is not None and guide.static
     engine = Engine(some, options, guided=guide is not None, static=static, block=BLOCK, places=places, traced=True)
+    if isinstance(guide, Oracle):
+        guide, engine.guide_seconds[:] = foresee(some, options, block=BLOCK, stopped=stopped)
+        engine.allow(lost := np.flatnonzero(~guide.decided), np.zeros_like(lost))
     listener = None if guide is None else Listener(guide, engine)
     engine.run(listener, stopped, turn)
     if stopped():

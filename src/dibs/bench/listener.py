@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Guide
+from dibs.guide.asks import Around, Asks, Guide
 from dibs.guide.score import DiBS
 from dibs.guide.steps import denoise
 from dibs.search.engine import Engine
@@ -56,7 +56,7 @@ class _Said(NamedTuple):
     scores: NDArray[Any]
 
 
-class Listener:
+class Listener(Around):
     """Passes a guide's scores on, and remembers what it said last at each depth of each search.
 
     That is enough: what serves an open node was said there or above it, and nothing was asked at that depth since. (A
@@ -64,9 +64,8 @@ class Listener:
     """
 
     def __init__(self, guide: Guide, engine: Engine) -> None:
-        self.guide = guide
+        super().__init__(guide)
         self.engine = engine
-        self.passes = int(getattr(guide, "passes", 0))
         self._asked = np.zeros(len(engine.instances), np.int64)
         self._said: list[dict[int, _Said]] = [{} for _ in engine.instances]  # by depth
         self._selecting = False

@@ -21,8 +21,8 @@ from typing import Any
 
 from dibs.bench.experiment import Experiment
 from dibs.bench.instances import Instances
-from dibs.bench.interrupt import ctrl_c_later
 from dibs.bench.runner import Bench, Columns, Performed, Task, described
+from dibs.interrupt import interrupts_later
 from dibs.problem import InputError
 
 AHEAD = 2  # tasks for each worker that are handed out at once
@@ -76,7 +76,7 @@ def _handed_out(pool: ProcessPoolExecutor, tasks: Sequence[Task], ahead: int) ->
     more: Iterator[Task] = iter(tasks)
     while True:
         while len(waiting) < ahead and (task := next(more, None)):
-            with ctrl_c_later():  # this may start a process: it never hears Ctrl-C, the first one ends it
+            with interrupts_later():  # this may start a process: it never hears Ctrl-C, the first one ends it
                 waiting[pool.submit(_perform, task)] = task
         if not waiting:
             return

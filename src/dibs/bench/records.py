@@ -21,13 +21,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from dibs.problem import InputError
+from dibs.writing import write
 
 if TYPE_CHECKING:
     import polars as pl
 
 MANIFEST = "run.json"
 _SHARD = re.compile(r"\d{6}\.parquet")
-_PART = re.compile(r"(\d{6}|run)\.part")
+# What a killed run left; the shorter names are those of earlier versions.
+_PARTIAL = re.compile(r"(\d{6}\.parquet|run\.json)\.[0-9a-f]+\.partial|(\d{6}|run)\.part")
 
 # The columns of a record. Lists have an item for each state on the way to the solution:
 # `path_*` where a guide was asked, `ledger_*` at every decision if the experiment keeps a ledger.
@@ -135,12 +137,12 @@ class Store:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             store._take()
-            for left in (*store._files(_PART), *(store.shards() if fresh else [])):
+            for left in (*store._files(_PARTIAL), *(store.shards() if fresh else [])):
                 left.unlink()
             if store.shards():
                 store._compare(cls.read(folder).manifest, mixed)
             else:
-                store._replace(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
+                write(folder / MANIFEST, json.dumps(manifest, indent=1).encode(), durable=True)
         except BaseException as error:
             store.close()
             if isinstance(error, OSError):
@@ -196,24 +198,7 @@ class Store:
         number = int(shards[-1].stem) + 1 if shards else 1
         packed = io.BytesIO()
         records.write_parquet(packed, compression="zstd")
-        self._replace(self.folder / f"{number:06d}.parquet", packed.getvalue())
-
-    def _replace(self, path: Path, content: bytes) -> None:
-        part = path.with_suffix(".part")
-        try:
-            with part.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        write(self.folder / f"{number:06d}.parquet", packed.getvalue(), durable=True)
 
     def records(self, columns: Sequence[str] = tuple(COLUMNS)) -> pl.DataFrame:
         """All records, or some of their columns, by instance and in the order of the rows."""

@@ -22,13 +22,13 @@ from dibs.bench.cells import Cell
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
-from dibs.bench.interrupt import ctrl_c_later
 from dibs.bench.origin import machine, version
 from dibs.bench.records import COLUMNS, Store, frame
 from dibs.bench.witness import Path, Witness
 from dibs.guide import DiBS
-from dibs.guide.card import WEIGHTS, find, verify
+from dibs.guide.card import find, verify
 from dibs.guide.denoiser import Denoiser
+from dibs.interrupt import interrupts_later
 from dibs.problem import InputError, Instance
 from dibs.search import Options, Outcome
 from dibs.search.policy import suited
@@ -77,12 +77,12 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
 
 
 def guides(experiment: Experiment) -> dict[str, str]:
-    """The guides that the rows name, with the beginnings of their hashes; one that is not there raises."""
+    """The guides that the rows name, with their digests; one that is not there raises."""
     names = {row.guidance.guide for row in experiment.rows if row.guidance.guide}
     if "auto" in names:
         cells = [cell for cell, _ in experiment.choice.cells()]
         names = names - {"auto"} | ({cell.guide for cell in cells} or {suited("auto", None)})
-    return {name: verify(find(name)).sha256[WEIGHTS][:12] for name in sorted(names)}
+    return {name: verify(find(name)).digest for name in sorted(names)}
 
 
 def engines(experiment: Experiment) -> dict[str, str]:
@@ -324,7 +324,7 @@ def keep(
 
 def _write(store: Store, waiting: list[Columns]) -> None:
     """The records so far, all of them whenever Ctrl-C comes; `waiting` is empty afterwards."""
-    with ctrl_c_later():
+    with interrupts_later():
         if waiting:
             found = frame({name: [value for columns in waiting for value in columns[name]] for name in COLUMNS})
             waiting.clear()

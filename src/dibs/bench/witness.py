@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide import Asks, DiBS
+from dibs.guide.asks import Around
 from dibs.guide.steps import denoise
 from dibs.problem import InputError, Instance
 from dibs.problem.structure import Structure
@@ -42,7 +43,7 @@ class Seen(NamedTuple):
     scores: Floats  # [n, L]
 
 
-class Witness:
+class Witness(Around):
     """Passes a guide's scores on; `paths` says what it said on the way to the solution of each of `instances`.
 
     `path_only`: ask it on the way to the solution only, and say elsewhere that no order can help, which is so where
@@ -50,15 +51,12 @@ class Witness:
     """
 
     def __init__(self, guide: DiBS, instances: Sequence[Instance], *, path_only: bool = False) -> None:
-        self.guide = guide
-        self.passes = guide.passes
+        super().__init__(guide)
+        self.denoiser, self.scored = guide.denoiser, guide.scored
         self.path_only = path_only
         self._place = {id(instance): i for i, instance in enumerate(instances)}
         self._truth = solutions(instances, unique=path_only)
         self._seen: list[Seen] = []
-
-    def refusal(self, structure: Structure) -> str | None:
-        return self.guide.refusal(structure)
 
     def rank(self, asks: Asks) -> Floats:
         place = np.array([self._place[id(instance)] for instance in asks.instances])
@@ -67,8 +65,8 @@ class Witness:
         asked = _subset(asks, on) if self.path_only else asks
         if not len(asked):
             return np.full(asks.open.shape, -np.inf, np.float32)
-        found = denoise(self.guide.denoiser, asked, self.passes)
-        scores = self.guide.scored(asked, found)
+        found = denoise(self.denoiser, asked, self.passes)
+        scores = self.scored(asked, found)
         if not self.path_only:
             said = (found, scores) if len(on) == len(asks) else (found[on], scores[on])
             self._put_aside(_subset(asks, on), place[on], *said)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 
 from dibs.commands.tally import duration, plural
-from dibs.problem import CNF, Instance
+from dibs.problem import CNF, InputError, Instance
 from dibs.search import Outcome, Status
+from dibs.search.solve import Found
 
-Answer = tuple[int, Instance, Outcome]  # the first is the line where the puzzle begins
+Answer = tuple[int, Instance, Found]  # the first is the line where the puzzle begins
 
 SAT_WORDS = {Status.SAT: "SATISFIABLE", Status.UNSAT: "UNSATISFIABLE", Status.LIMIT: "UNKNOWN"}
 SAT_CODES = {Status.SAT: 10, Status.UNSAT: 20, Status.LIMIT: 0}
@@ -67,6 +68,17 @@ def as_json(line: int, outcome: Outcome, wanted: int) -> str:
     if wanted > 1:
         fields["solutions"] = outcome.solutions
     return json.dumps(fields, separators=(",", ":")) + "\n"
+
+
+def failure(error: Exception, file: str, line: int) -> InputError:
+    """Why the puzzle at that line has no answer, in one line."""
+    if isinstance(error, MemoryError):
+        said = "there is not enough memory for it"
+    else:
+        said = " ".join(str(error).split())
+        if not isinstance(error, ValueError) or not said:  # nobody meant it for a user's eyes: say what it is
+            said = f"{type(error).__name__}: {said}".removesuffix(": ")
+    return InputError(said, file, line)
 
 
 def exit_code(instance: Instance, outcome: Outcome) -> int:

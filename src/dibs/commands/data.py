@@ -17,6 +17,7 @@ from dibs.commands import Refused
 from dibs.commands.terminal import Meter, Terminal
 from dibs.lists import PuzzleList
 from dibs.problem.text import InputError
+from dibs.writing import explained
 
 HELP = """\
 Get the published puzzle lists that dibs is measured on.
@@ -159,7 +160,7 @@ class _Archives:
 
     def _fetch(self, one: PuzzleList, url: str) -> str:
         # Beside the lists and not in /tmp, which may be small: the archive is far larger than they are.
-        with lists.writing(lists.folder()):
+        with explained(lists.folder()):
             if self._folder is None:
                 lists.folder().mkdir(parents=True, exist_ok=True)
                 self._folder = TemporaryDirectory(prefix="fetching-", dir=lists.folder())

@@ -10,10 +10,11 @@ from typing import Any
 from dibs import engines
 from dibs.commands.answer import Answer
 from dibs.engines.proof import formula_path
-from dibs.engines.registry import adapter, check_proofs, chosen_fields
+from dibs.engines.registry import adapter, chosen_fields
 from dibs.problem import CNF, Instance
 from dibs.search import Outcome, Status
 from dibs.search.policy import Waiting, waiting
+from dibs.search.solve import Found
 
 
 class Engine:
@@ -24,19 +25,21 @@ class Engine:
         self.options, guidance = chosen_fields(name, given)
         self.guide: Waiting | None = waiting(guidance) if guidance.guide else None
         self.proof = None if proof is None else Path(proof)
-        if proof is not None:
-            check_proofs(name)
         adapter(name)  # raises where it is not installed
 
     def solved(self, problems: Iterator[tuple[int, Instance]], stopped: Callable[[], bool]) -> Iterator[list[Answer]]:
         """Answers one by one; none for a search that was stopped."""
+        settings = asdict(self.options)
         for line, instance in problems:
-            outcome = engines.solve(
-                instance, self.name, guide=self.guide, proof=self.proof, stopped=stopped, **asdict(self.options)
-            )
-            if outcome.status is Status.LIMIT and stopped():
+            try:
+                found: Found = engines.solve(
+                    instance, self.name, guide=self.guide, proof=self.proof, stopped=stopped, **settings
+                )
+            except Exception as error:  # of this instance, see `solve_batches`
+                found = error
+            if isinstance(found, Outcome) and found.status is Status.LIMIT and stopped():
                 return
-            yield [(line, instance, outcome)]
+            yield [(line, instance, found)]
 
     def about_proof(self, instance: Instance, outcome: Outcome) -> str | None:
         """What became of the proof, in one line."""
@@ -46,12 +49,3 @@ class Engine:
             return f"{self.proof}: not written, the answer is {outcome.status}: a proof is for UNSAT"
         about = "" if isinstance(instance, CNF) else f" of the formula in {formula_path(self.proof)}"
         return f"{self.proof}: a DRAT proof{about}"
-
-
-def check_own(given: Mapping[str, Any], proof: str | None) -> None:
-    """Raise ValueError for what dibs' own search does not take."""
-    for key in ("advice", "sure", "depth"):
-        if key in given:
-            raise ValueError(f"{key} = {given[key]!r} is for other engines: name one with engine")
-    if proof is not None:
-        check_proofs("own")

@@ -22,6 +22,7 @@ from dibs.problem.reading import Family
 from dibs.search.options import Options
 from dibs.search.policy import POLICIES, PolicyName, chosen_fields
 from dibs.search.solve import kernel_ready
+from dibs.writing import explained, write
 
 if TYPE_CHECKING:
     from dibs.report.explain import Explained
@@ -210,10 +211,8 @@ class _Work:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise Refused(f"{path}: cannot be written: {error.strerror or error}") from None
+    with explained(path):
+        write(path, text.encode())
 
 
 def _print(parts: Any) -> None:

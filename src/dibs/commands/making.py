@@ -70,17 +70,12 @@ def write(
 
     with Interrupt() as interrupt, Terminal(meter) as terminal:
         made = _checked(_aside(make, interrupt.stop))
-        try:
-            output = target(terminal)
-            with writing(output, count):
-                for number, instance in enumerate(made):
-                    output.put(text(number, instance))
-                if interrupt.pressed and output.done < count:
-                    raise KeyboardInterrupt
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise Refused(f"{error.filename or 'output'}: cannot be written: {error.strerror}") from None
+        output = target(terminal)
+        with writing(output, count):
+            for number, instance in enumerate(made):
+                output.put(text(number, instance))
+            if interrupt.pressed and output.done < count:
+                raise KeyboardInterrupt
         terminal.close()
         if output.done < count:
             terminal.say(f"dibs: only {output.done} of {count} were found")

@@ -15,6 +15,7 @@ from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
 from dibs.problem.text import InputError
 from dibs.search.solve import kernel_ready
+from dibs.writing import explained, write
 
 if TYPE_CHECKING:
     from dibs.model.evaluate import Evaluation
@@ -170,7 +171,9 @@ def worth(
     _print(tables(f"{guide} on {puzzles}: {len(some):,} puzzles, relabelled", found))
     if output:
         head = {"guide": guide, "puzzles": puzzles, "sample": len(some), "seed": seed, "dibs": __version__}
-        output.write_text(encoder.dumps(head | {"levels": {at: one.as_dict() for at, one in found.items()}}, indent=1))
+        text = encoder.dumps(head | {"levels": {at: one.as_dict() for at, one in found.items()}}, indent=1)
+        with explained(output):
+            write(output, text.encode())
     return 0
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
 
 from dibs.commands import Refused
 from dibs.commands.terminal import Terminal
+from dibs.writing import begun, explained
+from dibs.writing import write as write_file
 
 
 class Output:
@@ -39,33 +39,32 @@ class Output:
 
 
 class FileOutput(Output):
-    """Written as FILE.partial, and renamed when it is complete."""
+    """One file; after Ctrl-C what was made stays beside it, as FILE.partial."""
 
     def __init__(self, terminal: Terminal, path: Path) -> None:
         super().__init__(terminal)
         self.path = path
-        self.partial = path.with_name(path.name + ".partial")
-        if path.is_dir():
-            raise Refused(f"{path}: is a directory")
-        self._file: TextIO = open(self.partial, "w", encoding="ascii")  # noqa: SIM115
+        with explained(path):
+            self._fresh = begun(path)
 
     def write(self, text: str) -> None:
-        self._file.write(text)
+        with explained(self.path):
+            self._fresh.file.write(text.encode("ascii"))
 
     def complete(self) -> None:
-        self._file.close()
-        os.replace(self.partial, self.path)
+        with explained(self.path):
+            self._fresh.complete()
 
     def kept(self) -> str:
         if not self.done:
             self.discard()
             return ""
-        self._file.close()
-        return f"; they are in {self.partial}"
+        with explained(self.path):
+            where = self._fresh.keep() or self.path
+        return f"; they are in {where}"
 
     def discard(self) -> None:
-        self._file.close()
-        self.partial.unlink(missing_ok=True)
+        self._fresh.discard()
 
 
 class FolderOutput(Output):
@@ -77,17 +76,13 @@ class FolderOutput(Output):
         self.stem = stem
         if folder.exists() and not folder.is_dir():
             raise Refused(f"{folder}: is not a directory, and more than one formula needs one")
-        folder.mkdir(exist_ok=True)
+        with explained(folder):
+            folder.mkdir(exist_ok=True)
 
     def write(self, text: str) -> None:
         path = self.folder / f"{self.stem}{self.done + 1}.cnf"
-        partial = path.with_name(path.name + ".partial")
-        try:
-            partial.write_text(text, encoding="ascii")
-            os.replace(partial, path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
+        with explained(path):
+            write_file(path, text.encode("ascii"))
 
     def kept(self) -> str:
         return f"; they are in {self.folder}" if self.done else ""

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from itertools import chain, islice
 from typing import Annotated
 
 from cyclopts import Parameter
 
 from dibs.commands import Refused, answer, source
-from dibs.commands.engine import Engine, check_own
+from dibs.commands.engine import Engine
 from dibs.commands.fields import Flags, Given
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.tally import Tally
 from dibs.commands.terminal import Meter, Terminal, pace
-from dibs.engines.options import Advice, EngineName, EngineOptions
+from dibs.engines.options import EngineName
+from dibs.engines.registry import ENGINES, check_proofs
 from dibs.problem import InputError, Instance, read_instances
+from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.reading import Family, Item
+from dibs.search import Outcome
 from dibs.search.options import Options
 from dibs.search.policy import PolicyName, Waiting, chosen_fields, waiting
 from dibs.search.solve import kernel_ready, solve_batches
@@ -26,7 +29,8 @@ COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
 LOADING = "loading the guide"
 
-_HELP = {field.name: field.metadata["help"] for field in fields(EngineOptions)}
+_TAKES = ", ".join(f"{engine.takes} to {name}" for name, engine in ENGINES.items())
+_ENGINE = f"what searches: dibs itself or another solver; a guide gives {_TAKES}"
 
 
 def solve(
@@ -35,15 +39,13 @@ def solve(
     *,
     policy: Annotated[PolicyName | None, Parameter(help="what the flags below are by default; see above")] = None,
     given: Flags = Given(),  # noqa: B008 (frozen)
-    engine: Annotated[EngineName, Parameter(help="what searches: dibs itself, a SAT solver, or CP-SAT")] = "own",
-    advice: Annotated[Advice | None, Parameter(help=_HELP["advice"])] = None,
-    sure: Annotated[float | None, Parameter(help=_HELP["sure"])] = None,
-    depth: Annotated[int | None, Parameter(help=_HELP["depth"])] = None,
+    engine: Annotated[EngineName, Parameter(help=_ENGINE)] = "own",
     proof: Annotated[str | None, Parameter(help="write a DRAT proof of UNSAT to this file")] = None,
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
     workers: Annotated[int | None, Parameter(help="threads for a file of many puzzles; default: all cores")] = None,
+    limits: Annotated[InputLimits, Parameter(name="*")] = DEFAULT,
 ) -> int:
     """Solve a puzzle, or every puzzle of a file.
 
@@ -54,7 +56,8 @@ def solve(
     each is a line LINE STATUS SOLUTION, where LINE is where it begins (with
     --count above 1: LINE STATUS SOLUTIONS SOLUTION); a summary goes to
     standard error. A formula is answered as in SAT competitions, with the
-    exit codes 10, 20 and 0. Bad input or options: exit code 2.
+    exit codes 10, 20 and 0. Bad input or options: exit code 2; so is a puzzle
+    of many that could not be solved, after all others.
 
     --json has the fields id (LINE), status, solution, nodes, backtracks, asks,
     calls, depth, seconds and guide_seconds; with --count above 1 also
@@ -72,10 +75,11 @@ def solve(
     --level naked is plain search with naked singles, --guide relational asks
     that guide at the nodes that --trigger names. calls are forward passes.
 
-    --engine hands the problem to another solver; --advice says what it takes
-    from --guide, and --seconds, --asks and --keep are as ever. Its decisions
-    are counted as nodes, its conflicts as backtracks. --proof FILE (glucose4,
-    cadical195) writes a DRAT proof; a puzzle's formula goes to FILE.cnf.
+    --engine hands the problem to another solver. It asks --guide once, about
+    the root, for phases (glucose4, cadical195) or hints (cp-sat); --seconds is
+    as ever. Its decisions are counted as nodes, its conflicts as backtracks.
+    --proof FILE (glucose4, cadical195) writes a DRAT proof; a puzzle's formula
+    goes to FILE.cnf.
 
     For example:
       dibs solve 4.....1..3.....2
@@ -90,19 +94,19 @@ def solve(
     if workers is not None and workers < 1:
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
     text = source.find(puzzle)
-    wishes = {key: value for key, value in (("advice", advice), ("sure", sure), ("depth", depth)) if value is not None}
     other: Engine | None = None
     try:
+        if proof is not None:
+            check_proofs(engine)
         if engine == "own":
-            check_own(wishes, proof)
             options, guidance = chosen_fields(policy, given.as_dict())
             guide = waiting(guidance) if guidance.guide else None
         else:
             own = {"policy": policy, "workers": workers}
             own = {key: value for key, value in own.items() if value is not None}
-            other = Engine(engine, {**own, **given.as_dict(), **wishes}, proof)
+            other = Engine(engine, {**own, **given.as_dict()}, proof)
             options, guide = Options(), other.guide
-        items = read_instances(text.source, family, source.parse_box(box), name=text.name)
+        items = read_instances(text.source, family, source.parse_box(box), name=text.name, limits=limits)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
     if guide and options.after is None and guide.guidance.guide != "auto":
@@ -153,7 +157,10 @@ class _Run:
         """An instance that the guide cannot take becomes an error of its line."""
         if self.guide is None or self.options.after is not None or isinstance(item, InputError):
             return item
-        reason = self.guide.refusal(item.structure)
+        try:
+            reason = self.guide.refusal(item.structure)
+        except Exception as error:
+            return answer.failure(error, self.given.label, line)
         return InputError(reason, self.given.label, line) if reason else item
 
     def one(self, line: int, item: Instance | InputError) -> int:
@@ -167,6 +174,9 @@ class _Run:
                 terminal.say("interrupted")
                 raise KeyboardInterrupt
             [(_, _, outcome)] = answers
+            if isinstance(outcome, Exception):
+                named = isinstance(outcome, InputError) and outcome.file
+                raise outcome if named else answer.failure(outcome, self.given.label, line) from None
             wanted = self.options.count
             name = self.engine.name if self.engine else None
             write = answer.as_json(line, outcome, wanted) if self.json else answer.one(item, outcome, wanted, name)
@@ -182,13 +192,17 @@ class _Run:
         with Terminal(self.working) as terminal:
             try:
                 for batch in self.solved(self.good(items, terminal)):
+                    solved = [(line, i, found) for line, i, found in batch if isinstance(found, Outcome)]
                     if self.json:
-                        rows = [answer.as_json(line, outcome, wanted) for line, _, outcome in batch]
+                        rows = [answer.as_json(line, outcome, wanted) for line, _, outcome in solved]
                     else:
-                        rows = [answer.row(line, instance, outcome, wanted) for line, instance, outcome in batch]
-                    if batch:
+                        rows = [answer.row(line, instance, outcome, wanted) for line, instance, outcome in solved]
+                    if solved:
                         terminal.rows("".join(rows))
-                        tally.add(batch[-1][0], (outcome for _, _, outcome in batch))
+                        tally.add(solved[-1][0], (outcome for _, _, outcome in solved))
+                    for line, _, found in batch:
+                        if isinstance(found, Exception):
+                            self.bad(answer.failure(found, self.given.label, line), terminal)
             except InputError as error:  # the rest of the file cannot be read
                 broken = error
             except KeyboardInterrupt:
@@ -205,10 +219,14 @@ class _Run:
         for line, item in items:
             item = self.checked(line, item)
             if isinstance(item, InputError):
-                self.tally.bad += 1
-                terminal.say(str(item))
+                self.bad(item, terminal)
             else:
                 yield line, item
+
+    def bad(self, error: InputError, terminal: Terminal) -> None:
+        """One puzzle has no answer; the others do."""
+        self.tally.bad += 1
+        terminal.say(str(error))
 
     def waiting(self, seconds: float) -> Meter | None:
         if seconds > 1 and self.engine is None and not kernel_ready():

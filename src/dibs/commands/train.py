@@ -75,7 +75,8 @@ def train(
             run(plan, sources, folder, screen.step, resume)
         except KeyboardInterrupt:
             screen.terminal.close()
-            screen.terminal.say(f"interrupted; go on with: dibs train {config} --output {folder} --resume")
+            again = " --resume" if (folder / "checkpoint.pt").exists() else ""
+            screen.terminal.say(f"interrupted; go on with: dibs train {config} --output {folder}{again}")
             raise
     print(f"the guide is in {folder / 'guide'}")
     return 0

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from pysat.solvers import Solver
 
-from dibs.engines.advisor import settle
+from dibs.engines.advisor import Advisor, settle
 from dibs.engines.task import STATUS, Found, Task
 
 # Conflicts between two looks at the clock and at Ctrl-C: python-sat holds Python's lock while it searches, and CaDiCaL
@@ -15,11 +14,11 @@ from dibs.engines.task import STATUS, Found, Task
 SLICE = 2_000
 
 
-def run(name: str, task: Task, prepare: Callable[[Task, Any], None]) -> Found:
-    """Solve with one of python-sat's solvers; `prepare` hands over the advice."""
+def run(name: str, task: Task) -> Found:
+    """Solve with one of python-sat's solvers, under the guide's phases if there is one."""
     with Solver(name=name, bootstrap_with=task.formula.clauses, with_proof=task.proof) as solver:
         if task.advisor is not None:
-            prepare(task, solver)
+            solver.set_phases(_phases(task, task.advisor))
         answer = _search(task, solver)
         counters = solver.accum_stats()
         return Found(
@@ -40,11 +39,10 @@ def _search(task: Task, solver: Any) -> bool | None:
     return answer
 
 
-def set_phases(task: Task, solver: Any) -> None:
-    """One ask about the root, and a phase for each variable that the guide has an opinion on."""
+def _phases(task: Task, advisor: Advisor) -> list[int]:
+    """Signed variables from one ask about the root: a phase for each that the guide has an opinion on."""
     root = settle(task.instance.structure, task.instance.given)
-    if root is None or task.options.asks < 1:
-        return
-    assert task.advisor is not None
-    scores = task.advisor.ask(*root, depth=0)
-    solver.set_phases(task.formula.literals(task.advisor.wishes(root[0], scores)))
+    if root is None:
+        return []
+    open_, true = root
+    return task.formula.literals(advisor.wishes(open_, advisor.ask(open_, true)))

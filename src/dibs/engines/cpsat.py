@@ -63,10 +63,10 @@ def _constrain(model: Any, literals: list[Any], structure: Structure, given: NDA
 def _hints(task: Task) -> list[int]:
     """Signed variables from one ask about the root: what follows from the givens, and what the guide would choose."""
     root = settle(task.instance.structure, task.instance.given)
-    if task.advisor is None or task.options.asks < 1 or root is None:
+    if task.advisor is None or root is None:
         return []
     open_, true = root
-    wanted = task.advisor.wishes(open_, task.advisor.ask(open_, true, depth=0))
+    wanted = task.advisor.wishes(open_, task.advisor.ask(open_, true))
     if wanted.any():
         wanted[~open_] = np.where(true, 1, -1)[~open_]  # a hint counts most if it is complete
     return task.formula.literals(wanted)

@@ -7,4 +7,4 @@ from dibs.engines.task import Found, Task
 
 
 def run(task: Task) -> Found:
-    return cdcl.run("glucose4", task, cdcl.set_phases)
+    return cdcl.run("glucose4", task)

@@ -10,7 +10,7 @@ from pathlib import Path
 from dibs.engines.formula import Formula
 from dibs.problem.cnf import CNF
 from dibs.problem.structure import Instance
-from dibs.problem.text import InputError
+from dibs.writing import begun, explained
 
 END = "0"  # the empty clause
 
@@ -36,23 +36,20 @@ class ProofFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._partial = self.path.with_name(self.path.name + ".partial")
-        if self.path.is_dir():
-            raise InputError("is a directory", str(self.path))
-        try:
-            self._file = open(self._partial, "w", encoding="ascii")  # noqa: SIM115
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror}", str(self.path)) from None
+        with explained(self.path):
+            self._fresh = begun(self.path)
 
     def write(self, instance: Instance, formula: Formula, lines: Iterable[str]) -> None:
         """The proof, and beside it the formula that it is about, unless that is the instance itself."""
-        self._file.writelines(f"{line}\n" for line in complete(formula, lines))
-        self._file.close()
+        with explained(self.path):
+            self._fresh.file.writelines(f"{line}\n".encode("ascii") for line in complete(formula, lines))
+            self._fresh.file.flush()  # a full disk is noticed before there is a formula without its proof
         if not isinstance(instance, CNF):
-            formula.as_cnf().write(formula_path(self.path))
-        os.replace(self._partial, self.path)
+            with explained(formula_path(self.path)):
+                formula.as_cnf().write(formula_path(self.path))
+        with explained(self.path):
+            self._fresh.complete()
 
     def discard(self) -> None:
         """Leave nothing that was not there before; after `write` this does nothing."""
-        self._file.close()
-        self._partial.unlink(missing_ok=True)
+        self._fresh.discard()

@@ -10,8 +10,6 @@ from dibs.engines.options import EngineOptions
 from dibs.guide.guidance import Guidance
 from dibs.problem.text import InputError
 
-OF_GUIDES = ("advice", "sure", "depth", "keep", "asks")  # without a guide they would do nothing
-OF_DECISIONS = ("sure", "depth", "keep")
 REFUSED_OF_GUIDES = ("alpha", "steps")  # of the paper's score at one cell; engines read probabilities
 
 
@@ -21,14 +19,14 @@ class Engine(NamedTuple):
     module: str
     needs: str  # the package it imports
     extra: str  # the extra of dibs that brings it
-    advice: tuple[str, ...]  # what it takes from a guide; the first by default
+    takes: str  # what a guide gives it, after one ask about the root
     clauses: bool = True  # whether it searches clauses; if so, it can write a DRAT proof
 
 
 ENGINES = {
-    "glucose4": Engine("dibs.engines.glucose", "python-sat", "sat", ("phases",)),
-    "cadical195": Engine("dibs.engines.cadical", "python-sat", "sat", ("phases", "decisions")),
-    "cp-sat": Engine("dibs.engines.cpsat", "ortools", "cp", ("hints",), clauses=False),
+    "glucose4": Engine("dibs.engines.glucose", "python-sat", "sat", "phases"),
+    "cadical195": Engine("dibs.engines.cadical", "python-sat", "sat", "phases"),
+    "cp-sat": Engine("dibs.engines.cpsat", "ortools", "cp", "hints", clauses=False),
 }
 
 
@@ -49,16 +47,6 @@ def adapter(name: str) -> Any:
         raise InputError(f"engine {name} needs {engine.needs}: pip install 'dibs[{engine.extra}]'") from None
 
 
-def check_advice(name: str, advice: str) -> str:
-    """What the engine takes from a guide, `auto` resolved; raises ValueError where it has no such door."""
-    doors = find(name).advice
-    if advice == "auto":
-        return doors[0]
-    if advice not in doors:
-        raise ValueError(f"advice = {advice!r}: engine {name} takes {' or '.join(doors)}")
-    return advice
-
-
 def chosen_fields(name: str, given: Mapping[str, Any]) -> tuple[EngineOptions, Guidance]:
     """The records that a user's settings make for an engine that is not dibs' own; ValueError where they make no sense.
 
@@ -70,14 +58,7 @@ def chosen_fields(name: str, given: Mapping[str, Any]) -> tuple[EngineOptions, G
         if (key, given[key]) != ("count", 1):
             raise ValueError(f"{key} = {given[key]!r} is for dibs' own search, not for engine {name}")
     guidance = Guidance(**{key: given[key] for key in Guidance.__dataclass_fields__ if key in given})
-    for key in OF_GUIDES:
-        if key in given and guidance.guide is None:
-            raise ValueError(f"{key} = {given[key]!r} is about a guide: name one with guide")
     options = EngineOptions(**{key: given[key] for key in EngineOptions.__dataclass_fields__ if key in given})
-    advice = check_advice(name, options.advice)
-    for key in OF_DECISIONS:
-        if key in given and advice != "decisions":
-            raise ValueError(f"{key} = {given[key]!r} is about advice = 'decisions', not {advice!r}")
     return options, guidance
 
 

@@ -13,9 +13,9 @@ from dibs.engines.advisor import Advisor
 from dibs.engines.formula import encode
 from dibs.engines.options import EngineOptions
 from dibs.engines.proof import ProofFile
-from dibs.engines.registry import ENGINES, adapter, check_advice, check_proofs
+from dibs.engines.registry import ENGINES, adapter, check_proofs
 from dibs.engines.task import Found, Task
-from dibs.guide.asks import Guide
+from dibs.guide.asks import Ranks
 from dibs.problem.structure import Instance
 from dibs.search.outcome import Outcome, WrongSolution
 
@@ -24,7 +24,7 @@ def solve(
     instance: Instance,
     engine: str = "own",
     *,
-    guide: Guide | None = None,
+    guide: Ranks | None = None,
     proof: str | os.PathLike[str] | None = None,
     stopped: Callable[[], bool] | None = None,
     **options: Any,
@@ -42,7 +42,7 @@ def solve(
 
         return search(instance, guide=guide, **options)
     settings = EngineOptions(**options)
-    run, advice = adapter(engine).run, check_advice(engine, settings.advice)
+    run = adapter(engine).run
     if not isinstance(instance, Instance):
         raise TypeError(f"{instance!r} is not an instance to solve: parse a text with dibs.CNF.parse, for example")
     advisor = None if guide is None else Advisor(guide, instance)
@@ -55,9 +55,7 @@ def solve(
         task = Task(
             instance=instance,
             formula=formula,
-            options=settings,
             advisor=advisor,
-            advice=advice if advisor else "",
             proof=file is not None,
             left=lambda: begin + limit - perf_counter(),
             stopped=lambda: halt.is_set() or (stopped is not None and stopped()),

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from dibs.engines.advisor import Advisor
 from dibs.engines.formula import Formula
-from dibs.engines.options import EngineOptions
 from dibs.problem.structure import Instance
 from dibs.search.outcome import Status
 
@@ -22,9 +21,7 @@ class Task:
 
     instance: Instance
     formula: Formula
-    options: EngineOptions
-    advisor: Advisor | None
-    advice: str  # what the advisor is for; "" without one
+    advisor: Advisor | None  # the guide, if there is one
     proof: bool  # whether a proof of UNSAT is wanted
     left: Callable[[], float]  # seconds until the time limit; infinity without one
     stopped: Callable[[], bool]  # whether somebody wants it to end

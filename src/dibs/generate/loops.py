@@ -1,18 +1,16 @@
-"""The inner loops of the generators, compiled by Numba. Imported only where one of them is about to run.
-
-All are iterative and call no jitted function of another file, so that the cache on disk is always right.
-"""
+"""The inner loops of the generators, compiled by Numba. Imported only where one of them is about to run."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from dibs.compiled import entry, part
 
 _ORDERS = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]], np.int64)
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def tally_single(solutions: NDArray[np.uint8], cells: NDArray[np.int64], table: NDArray[np.uint8]) -> None:
     """Count which of `solutions` [s, 81] (digits 0..8) hold each literal of `cells` [f]; `table` [9 f] stops at 2."""
     for s in range(len(solutions)):
@@ -22,7 +20,7 @@ def tally_single(solutions: NDArray[np.uint8], cells: NDArray[np.int64], table: 
                 table[a] += np.uint8(1)
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def tally_pair(solutions: NDArray[np.uint8], cells: NDArray[np.int64], table: NDArray[np.uint8]) -> None:
     """The same for pairs of literals of different cells: `table` [9 f, 9 f], only the part above the diagonal."""
     literal = np.empty(len(cells), np.int64)
@@ -37,13 +35,13 @@ def tally_pair(solutions: NDArray[np.uint8], cells: NDArray[np.int64], table: ND
                 row[literal[j]] = seen + np.uint8(seen < 2)
 
 
-@njit(cache=True, nogil=True)
+@part
 def compare(a: int, b: int) -> int:
     """-1, 0 or 1; a difference of unsigned values would wrap around."""
     return 1 if a > b else -1 if a < b else 0
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def minlex(solution: NDArray[np.uint8], puzzle: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The least image [162] of (solution, puzzle) under the symmetries of Sudoku, both uint8 [81]; 0 is a blank.
 
@@ -110,7 +108,7 @@ def minlex(solution: NDArray[np.uint8], puzzle: NDArray[np.uint8]) -> NDArray[np
     return best
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def mix_square(square: NDArray[np.int64], seed: int, moves: int, settle: int) -> None:
     """Jacobson and Matthews's walk on Latin squares, in place on `square` [n, n] (symbols 0..n-1).
 
@@ -169,7 +167,7 @@ def mix_square(square: NDArray[np.int64], seed: int, moves: int, settle: int) ->
                     square[x, y] = z
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def mix_pattern(pattern: NDArray[np.bool_], draws: NDArray[np.int64]) -> None:
     """Random switches of `pattern` [n, n] that keep the sums of all rows and columns.
 
@@ -182,7 +180,7 @@ def mix_pattern(pattern: NDArray[np.bool_], draws: NDArray[np.int64]) -> None:
             pattern[a, d] = pattern[b, c] = True
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def mix_grid(grid: NDArray[np.uint8], rows: int, wide: int, seed: int, moves: int) -> None:
     """Random switches, in place, of a full Sudoku `grid` [n * n] (values 1..n) with boxes of `rows` x `wide`.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dibs.generate.check import engine_of, uniqueness
 from dibs.generate.parallel import in_order
-from dibs.guide.asks import Asks
+from dibs.guide.asks import Asks, Guide
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.sudoku import Sudoku, check_box
 
@@ -148,7 +148,7 @@ def _batch(wish: _Wish, numbers: Sequence[int]) -> list[Sudoku]:
     return [Sudoku._of(wish.shape, done[i]) for i in range(len(numbers))]
 
 
-class _Scores:
+class _Scores(Guide):
     """A guide that ranks by random numbers, drawn from each search's own generator: the seed alone decides the grid."""
 
     static = True

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,11 @@ from dibs.problem.structure import Instance, Structure
 
 @dataclass(frozen=True)
 class Asks:
-    """States that wait for a ranking: n searches over one structure with L literals."""
+    """States that wait for a ranking: n searches over one structure with L literals.
+
+    All of it is for reading: the arrays, those of the structure included, refuse to be written to. Nothing that
+    becomes of it changes a search: who asks keeps its own account of the searches that wait.
+    """
 
     structure: Structure
     instances: Sequence[Instance]  # [n] the instance that each search is about
@@ -25,31 +30,103 @@ class Asks:
     depth: NDArray[np.int64]  # [n] decisions above the node
     selecting: bool = False  # the scores also choose the domain: they are read as log-probabilities, candidates are all
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "instances", list(self.instances))
+        for name in ("rows", "open", "true", "candidates", "depth"):
+            seen = self.__dict__[name].view()
+            seen.flags.writeable = False
+            object.__setattr__(self, name, seen)
+        of = self.structure
+        for shared in (of.start, of.member, of.exclusive, of.need, *of.memberships):
+            shared.flags.writeable = False
+
     def __len__(self) -> int:
         return len(self.rows)
 
-    def checked(self, scores: Any) -> NDArray[Any]:
-        """What a guide returned, as an array; refuses anything of another shape or kind than [n, L] real numbers."""
-        found = np.asarray(scores)
-        if found.shape != self.open.shape or found.dtype.kind not in "fiub":
-            raise ValueError(
-                f"the guide returned {found.dtype} of shape {found.shape}; "
-                f"asked were real numbers of shape {self.open.shape}: a score for each literal of each state"
-            )
-        return found
+    @property
+    def checked(self) -> Callable[[Any], NDArray[Any]]:
+        """`asks.checked(guide.rank(asks))` is what a guide returned, as an array; refuses all but real numbers [n, L].
+
+        The shape is that of the asks before the guide has seen them.
+        """
+        return partial(checked, shape=self.open.shape)
 
 
-@runtime_checkable
-class Guide(Protocol):
-    """Anything that can say what to try first.
+def checked(scores: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A guide's scores as an array; refuses anything of another shape or kind than real numbers of `shape`."""
+    found = np.asarray(scores)
+    if found.shape != shape or found.dtype.kind not in "fiub":
+        raise ValueError(
+            f"the guide returned {found.dtype} of shape {found.shape}; "
+            f"asked were real numbers of shape {shape}: a score for each literal of each state"
+        )
+    return found
+
+
+class Ranks(Protocol):
+    """All that an object needs to guide a search; `Guide` says what `rank` returns."""
+
+    def rank(self, asks: Asks, /) -> Any: ...
+
+
+class Guide:
+    """Anything that can say what to try first: subclass it, and write `rank`. The rest has defaults.
 
     `rank` returns real numbers [n, L]; among the candidates of an ask the highest score is tried first, equal scores
     in ascending order, NaN last. A guide can only reorder: no score, however bad, changes an answer. Where a literal
     is decided by itself (it is in no decision group), a positive score tries it true first. Minus infinity for every
     candidate says that no order can help: the guide is not asked again below that state.
-
-    If the attribute `static` is true, scores do not depend on the state and a search asks only once. The attribute
-    `passes` says how many forward passes of a model one ask takes, for `Outcome.calls`; without it, none.
     """
 
-    def rank(self, asks: Asks) -> NDArray[Any]: ...
+    static: bool = False  # scores do not depend on the state: a search asks only once
+    passes: int = 0  # forward passes of a model for one ask, for `Outcome.calls`
+
+    def refusal(self, structure: Structure) -> str | None:
+        """Why it cannot take problems of this structure, in a line; None if it can."""
+        return None
+
+    def rank(self, asks: Asks) -> NDArray[Any]:
+        raise NotImplementedError(f"{type(self).__name__} is a guide without a method rank(asks)")
+
+
+class Around(Guide):
+    """A guide around another one: whatever it does not say itself is the other's."""
+
+    def __init__(self, guide: Guide) -> None:
+        self.guide = guide
+        self.static, self.passes = guide.static, guide.passes
+
+    def refusal(self, structure: Structure) -> str | None:
+        return self.guide.refusal(structure)
+
+    def rank(self, asks: Asks) -> NDArray[Any]:
+        return self.guide.rank(asks)
+
+
+class _Adapted(Guide):
+    """An object of another class that has `rank`, and perhaps some of the other attributes."""
+
+    def __init__(self, found: Ranks) -> None:
+        self.found = found
+        self.static = bool(getattr(found, "static", Guide.static))
+        self.passes = int(getattr(found, "passes", Guide.passes))
+        self._refusal = getattr(found, "refusal", None)
+
+    def refusal(self, structure: Structure) -> str | None:
+        return self._refusal(structure) if self._refusal else None
+
+    def rank(self, asks: Asks) -> NDArray[Any]:
+        scores: NDArray[Any] = self.found.rank(asks)
+        return scores
+
+
+def as_guide(found: Ranks) -> Guide:
+    """Any object with a method `rank` as a guide; TypeError if it has none. A `Guide` is itself.
+
+    Every call that takes a user's guide begins with it, so that all others can rely on a `Guide`.
+    """
+    if isinstance(found, Guide):
+        return found
+    if not callable(getattr(found, "rank", None)):
+        raise TypeError(f"{type(found).__name__} is not a guide: it has no method rank(asks)")
+    return _Adapted(found)

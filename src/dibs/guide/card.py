@@ -7,20 +7,58 @@ The card says what the weights are and holds the SHA-256 of both files. Guides t
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from hashlib import file_digest
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from reprlib import repr as short
+from stat import S_ISREG
+from typing import Any, NamedTuple
 
 from dibs.problem.text import InputError
 
 FORMAT = 1
 KINDS = ("relational", "transformer")
+FAMILIES = ("sudoku", "latin", "cnf")
 CARD = "card.json"
 WEIGHTS = "model.safetensors"  # for training and for other code
 ONNX = "model.onnx"  # for ONNX Runtime
 AGAIN = "install dibs again or export it again"
+
+CARD_BYTES = 2**20
+FILE_BYTES = 2**31  # no ONNX file can be larger
+DEPTH = 16  # of lists and objects within one another on a card
+FILES = 16  # named on a card
+MOST = 4096  # width and rounds of a network
+LAYERS = 256  # and heads
+PARAMETERS = 2**28  # of a transformer's blocks
+CALIBRATION = 100.0  # either way
+EXTERNAL = b"\x0a\x08location"  # how ONNX begins to say that a tensor is in another file
+
+
+class Range(NamedTuple):
+    """What a number of a configuration may be; whoever runs the model needs it, or not."""
+
+    least: int
+    most: int
+    needed: bool = True
+    whole: bool = True
+
+
+CONFIG: dict[str, dict[str, Range]] = {
+    "relational": {"width": Range(1, MOST), "rounds": Range(1, MOST)},
+    "transformer": {
+        "cells": Range(1, 36**2),
+        "size": Range(1, 36),
+        "vocabulary": Range(1, MOST),
+        "width": Range(1, MOST, needed=False),
+        "layers": Range(1, LAYERS, needed=False),
+        "heads": Range(1, LAYERS, needed=False),
+        "dropout": Range(0, 1, needed=False, whole=False),
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -29,8 +67,8 @@ class Card:
 
     format: int
     kind: str  # one of `KINDS`
-    config: dict[str, Any]  # constructor arguments of the module
-    family: str  # of the problems that it was trained on: "sudoku"
+    config: dict[str, Any]  # constructor arguments of the module: `CONFIG` of its kind, nothing else
+    family: str  # of the problems that it was trained on: one of `FAMILIES`
     licence: str
     data: str  # SHA-256 of the training data
     trained: dict[str, Any]  # steps, seconds, seed, name of the configuration: free
@@ -43,29 +81,68 @@ class Card:
         """The card of a guide's folder; one-line InputError if there is none that this version understands."""
         path = folder / CARD
         try:
-            table = json.loads(path.read_text(encoding="utf-8"))
+            content = _content(path, CARD_BYTES)
         except FileNotFoundError:
             raise InputError(
                 f"has no {CARD}: a guide is a folder with {CARD}, {WEIGHTS} and {ONNX}", str(folder)
             ) from None
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", str(path)) from None
+        try:
+            table = json.loads(content.decode("utf-8"))
         except ValueError as error:  # neither UTF-8 nor JSON
             raise InputError(f"is not JSON: {error}; {AGAIN}", str(path)) from None
+        except RecursionError:
+            raise _nested(path) from None
+        if not _shallow(table):
+            raise _nested(path)
         return cls(**_checked(table, str(path)))
+
+    @property
+    def digest(self) -> str:
+        """Twelve digits of a hash of all that decides what the guide says: weights, graph, sizes, calibration."""
+        said = [self.kind, self.config, self.family, self.calibration, self.sha256]
+        return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _content(path: Path, most: int) -> bytes:
+    """A file of a guide. FileNotFoundError if it is missing; InputError if it is no file, too large or not readable."""
+    try:
+        about = path.stat()
+        if not S_ISREG(about.st_mode):  # a pipe would wait for a writer
+            raise InputError("cannot be read: it is not a file", str(path))
+        if about.st_size <= most:
+            return path.read_bytes()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", str(path)) from None
+    raise InputError(f"has {about.st_size:,} bytes; at most {most:,} are read", str(path))
+
+
+def _nested(path: Path) -> InputError:
+    return InputError(f"is not a card: lists and objects are more than {DEPTH} deep; {AGAIN}", str(path))
+
+
+def _shallow(found: Any) -> bool:
+    """Whether nothing is deeper than `DEPTH`."""
+    level = [found]
+    for _ in range(DEPTH):
+        level = [one for some in level for one in _inside(some)]
+    return not level
+
+
+def _inside(found: Any) -> Iterator[Any]:
+    if isinstance(found, dict | list):
+        yield from found.values() if isinstance(found, dict) else found
 
 
 def _checked(table: Any, path: str) -> dict[str, Any]:
     """The fields of a card; keys that are not known are left for later versions."""
     if not isinstance(table, dict):
         raise InputError("is not a card: expected a JSON object", path)
-    if table.get("format") != FORMAT:
-        raise InputError(f"format {table.get('format')!r} is not known; this version of dibs reads {FORMAT}", path)
+    given = table.get("format")
+    if type(given) is not int or given != FORMAT:
+        raise InputError(f"format {short(given)} is not known; this version of dibs reads {FORMAT}", path)
     wanted = {"format": int, "config": dict, "trained": dict, "sha256": dict}
-    pair = table.setdefault("calibration", [0.0, 0.0])
-    if not isinstance(pair, list) or len(pair) != 2 or not all(type(v) in (int, float) and abs(v) < 100 for v in pair):
-        raise InputError(f"'calibration' must be two numbers; {AGAIN}", path)
-    table["calibration"] = (float(pair[0]), float(pair[1]))
     for field in fields(Card):
         if field.name == "calibration":
             continue
@@ -73,15 +150,54 @@ def _checked(table: Any, path: str) -> dict[str, Any]:
             raise InputError(f"has no {field.name!r}; {AGAIN}", path)
         if not isinstance(table[field.name], kind := wanted.get(field.name, str)):
             raise InputError(f"{field.name!r} must be a JSON {_JSON[kind]}; {AGAIN}", path)
-    if table["kind"] not in KINDS:
-        raise InputError(f"kind {table['kind']!r} is not known; this version of dibs runs {' and '.join(KINDS)}", path)
-    for name in (WEIGHTS, ONNX):
-        if not isinstance(table["sha256"].get(name), str):
-            raise InputError(f"has no sha256 of {name}; {AGAIN}", path)
-    return {field.name: table[field.name] for field in fields(Card)}
+    for name, known in (("kind", KINDS), ("family", FAMILIES)):
+        if table[name] not in known:
+            what = f"{name} {short(table[name])} is not known"
+            raise InputError(f"{what}; this version of dibs runs {' and '.join(known)}", path)
+    _check_config(table["kind"], table["config"], path)
+    _check_names(table["sha256"], path)
+    return {field.name: table[field.name] for field in fields(Card) if field.name != "calibration"} | {
+        "calibration": _calibration(table.get("calibration", [0.0, 0.0]), path)
+    }
 
 
 _JSON: dict[type, str] = {int: "number", dict: "object", str: "string"}
+
+
+def _number(value: Any, least: float, most: float, whole: bool = False) -> bool:
+    return type(value) in ((int,) if whole else (int, float)) and least <= value <= most
+
+
+def _calibration(pair: Any, path: str) -> tuple[float, float]:
+    if isinstance(pair, list) and len(pair) == 2 and all(_number(v, -CALIBRATION, CALIBRATION) for v in pair):
+        return float(pair[0]), float(pair[1])
+    raise InputError(f"'calibration' must be two numbers from -{CALIBRATION:.0f} to {CALIBRATION:.0f}; {AGAIN}", path)
+
+
+def _check_config(kind: str, config: dict[str, Any], path: str) -> None:
+    known = CONFIG[kind]
+    if unknown := sorted(config.keys() - known.keys()):
+        raise InputError(f"config: a {kind} has no {short(unknown[0])}, only {', '.join(known)}; {AGAIN}", path)
+    for name, range_ in known.items():
+        if name not in config and not range_.needed:
+            continue
+        if not _number(config.get(name), range_.least, range_.most, range_.whole):
+            what = "a whole number" if range_.whole else "a number"
+            found = short(config[name]) if name in config else "missing"
+            raise InputError(f"config: {name} is {found}, not {what} {range_.least} to {range_.most}; {AGAIN}", path)
+    if 12 * config.get("layers", 1) * config.get("width", 1) ** 2 > PARAMETERS:
+        raise InputError(f"config: more than {PARAMETERS:,} parameters; {AGAIN}", path)
+
+
+def _check_names(sums: dict[str, Any], path: str) -> None:
+    for name in (WEIGHTS, ONNX):
+        if not isinstance(sums.get(name), str):
+            raise InputError(f"has no sha256 of {name}; {AGAIN}", path)
+    if len(sums) > FILES:
+        raise InputError(f"sha256 has more than {FILES} files; {AGAIN}", path)
+    for name, found in sums.items():
+        if not isinstance(found, str) or name in ("", ".", "..", CARD) or any(c in "/\\\0" for c in name):
+            raise InputError(f"sha256: {short(name)} is no file beside the card; {AGAIN}", path)
 
 
 def shipped() -> dict[str, Path]:
@@ -106,19 +222,31 @@ def find(name_or_path: str | Path) -> Path:
 def verify(folder: Path) -> Card:
     """The card of a folder whose files are the ones that were exported; one-line InputError otherwise."""
     card = Card.read(folder)
-    for name in (WEIGHTS, ONNX):
+    try:
+        there = sorted(os.listdir(folder))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", str(folder)) from None
+    if unknown := [name for name in there if name not in (CARD, *card.sha256)]:
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise InputError(
+            f"has {short(unknown[0])}{more}, which its {CARD} does not know: a guide's folder has nothing else",
+            str(folder),
+        )
+    for name, wanted in card.sha256.items():
         path = folder / name
         try:
-            with path.open("rb") as file:
-                digest = file_digest(file, "sha256").hexdigest()
+            content = _content(path, FILE_BYTES)
         except FileNotFoundError:
             raise InputError(f"is missing; {AGAIN}", str(path)) from None
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror}", str(path)) from None
-        if digest != card.sha256[name]:
+        digest = sha256(content).hexdigest()
+        if digest != wanted:
             raise InputError(
-                f"does not match its card (sha256 {digest[:12]}, not {card.sha256[name][:12]}): "
+                f"does not match its card (sha256 {digest[:12]}, not {short(wanted[:12])[1:-1]}): "
                 f"the file is damaged or was changed; {AGAIN}",
                 str(path),
+            )
+        if name == ONNX and EXTERNAL in content:
+            raise InputError(
+                f"has weights in other files, which nobody checks: export it as one file; {AGAIN}", str(path)
             )
     return card

@@ -80,7 +80,7 @@ class Denoiser:
         if reason := self.refusal(structure):
             raise InputError(reason)
         begin = perf_counter()
-        open_, true = np.ascontiguousarray(open_), np.ascontiguousarray(true)
+        open_, true = (np.require(part, requirements=["C", "W"]) for part in (open_, true))
         size = max(1, CHUNK * LITERALS // structure.literals)
         found = np.empty(open_.shape, np.float32)
         for i in range(0, len(open_), size):
@@ -99,7 +99,7 @@ class Denoiser:
             raise InputError(f"a denoiser needs every literal in one cell; the family {structure.family} has others")
         asked = possible = open_
         if self.settles:
-            asked, certain = settle(open_, *groups_of(structure)[:2], structure.member, structure.start)
+            asked, certain = settle(open_, *groups_of(structure)[:2], *of.every)
             possible = asked | certain  # what is certain is alone in its cell
         logits = self.backend.logits(structure, asked, true)
         if logits.shape != open_.shape:

@@ -1,7 +1,8 @@
 """Open literals of many states and the groups they share, as one sparse graph: what a relational denoiser looks at.
 
-A group that has a true literal has nothing more to say: it is left out. In a grid such a group has no open literals
-anyway; in a formula it is a clause that is satisfied.
+A group that has a true literal has nothing more to say: it is left out. In a state of a search on a grid such a group
+has no open literals anyway, but between denoising steps it may (`steps.py`); in a formula it is a clause that is
+satisfied. So literals may be in different numbers of groups.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dibs.compiled import entry
 from dibs.problem.structure import Structure
 
 # Of groups; rows and columns are one kind, so that a transposed grid is the same graph. In a formula the variables are
@@ -60,7 +61,9 @@ def graph(structure: Structure, open_: Bools, true: Bools | None = None) -> Grap
 def graph_of(groups: Groups, open_: Bools, true: Bools | None = None) -> Graph:
     """The same, from the groups of the literals."""
     true = np.zeros_like(open_) if true is None else true
-    return Graph(*_link(np.ascontiguousarray(open_), np.ascontiguousarray(true), *groups, len(KINDS)))
+    # Writable ones: for others, which are a type of their own, all would be compiled once more.
+    open_, true = (np.require(part, requirements=["C", "W"]) for part in (open_, true))
+    return Graph(*_link(open_, true, *groups, len(KINDS)))
 
 
 # Every formula has a structure of its own: what belongs to one goes with it.
@@ -82,10 +85,10 @@ def _groups_of(structure: Structure) -> Groups:
         raise ValueError(f"a relational guide takes grids and formulas (sudoku, latin, cnf), not {structure.family}")
     kind = np.repeat(np.arange(len(KINDS)), count)
     begin, group = structure.memberships
-    return Groups(group, begin, kind)
+    return Groups(group.copy(), begin.copy(), kind)
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def _link(open_, true, group, begin, kind, kinds):  # type: ignore[no-untyped-def]
     states, literals = open_.shape
     groups = len(kind)

@@ -1,15 +1,13 @@
-"""The loops of a denoiser's guide, compiled: softmax over cells, and what K steps keep. Lists are `Lists` of relations.
-
-They call one another only within this file: Numba's cache does not notice a change elsewhere.
-"""
+"""The loops of a guide, compiled: softmax over cells, and what K steps keep. Lists are `Lists` of relations."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from dibs.compiled import entry, part
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def normalise(logits, open_, true, cell_start, cell_item):  # type: ignore[no-untyped-def]
     """Log of the softmax of `logits` [n, L] in each cell over its open literals; 0 where true, -inf elsewhere.
 
@@ -39,7 +37,7 @@ def normalise(logits, open_, true, cell_start, cell_item):  # type: ignore[no-un
     return found, finite
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def temper(found, possible, a, b, cell_start, cell_item):  # type: ignore[no-untyped-def]
     """Calibrate, in place: `found` [n, L], log-probabilities over the literals `possible` [n, L] of each cell.
 
@@ -73,7 +71,7 @@ def temper(found, possible, a, b, cell_start, cell_item):  # type: ignore[no-unt
                     found[s, v] = scale * found[s, v] - top - np.log(total)
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def open_cells(open_, cell_start, cell_item):  # type: ignore[no-untyped-def]
     """[n] how many cells have an open literal."""
     count = np.zeros(len(open_), np.int64)
@@ -86,7 +84,7 @@ def open_cells(open_, cell_start, cell_item):  # type: ignore[no-untyped-def]
     return count
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def keep(found, open_, true, candidates, wanted, cell_start, cell_item, member_start, member, group_start, group):  # type: ignore[no-untyped-def]
     """Make the next query of each state from `found` [n, L], in place: open_ and true [n, L].
 
@@ -129,7 +127,7 @@ def keep(found, open_, true, candidates, wanted, cell_start, cell_item, member_s
     return kept
 
 
-@njit(cache=True, nogil=True)
+@part
 def _close(open_, v, c, taken, cell_start, cell_item, member_start, member, group_start, group):  # type: ignore[no-untyped-def]
     """The literal v of cell c is kept: it and all that it excludes are not open any more."""
     for i in range(cell_start[c], cell_start[c + 1]):
@@ -140,7 +138,7 @@ def _close(open_, v, c, taken, cell_start, cell_item, member_start, member, grou
             open_[member[j]] = False
 
 
-@njit(cache=True, nogil=True)
+@part
 def _restore(open_, true, before, cell_start, cell_item):  # type: ignore[no-untyped-def]
     """A cell that lost all its literals though none was kept gets them back."""
     for c in range(len(cell_start) - 1):
@@ -153,7 +151,7 @@ def _restore(open_, true, before, cell_start, cell_item):  # type: ignore[no-unt
                 open_[cell_item[i]] = before[cell_item[i]]
 
 
-@njit(cache=True, nogil=True)
+@entry()
 def settle(open_, group, begin, member, start):  # type: ignore[no-untyped-def]
     """Singles, to the end: a literal that is alone in one of its groups is certain, and what it excludes is out.
 

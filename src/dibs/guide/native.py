@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from dibs.compiled import entry, inlined, part
 from dibs.guide.graph import FEATURES, KINDS, groups_of
 from dibs.problem.structure import Structure
 
@@ -93,7 +94,7 @@ def _tile(_context, x, w, wide, out, least):  # type: ignore[no-untyped-def]
     return types.void(x, w, wide, out, types.float32), emit
 
 
-@njit(inline="always")
+@inlined
 def _product(x, w, wide, out, first, last, least):  # type: ignore[no-untyped-def]
     """out[first:last] += x[first:last] @ w, all with rows of `wide` floats, given by their addresses.
 
@@ -237,7 +238,7 @@ def _scaled(_context, to, of, scale, shift, gain, bias):  # type: ignore[no-unty
     return types.void(to, of, types.float32, types.float32, gain, bias), emit
 
 
-@njit(inline="always")
+@inlined
 def _norm(h, gain, bias, z, count, wide, width):  # type: ignore[no-untyped-def]
     """z = layer norm of the rows of h; the padding of h is 0 and stays out of mean and variance."""
     step = 4 * COLUMNS
@@ -253,7 +254,7 @@ def _norm(h, gain, bias, z, count, wide, width):  # type: ignore[no-untyped-def]
             _scaled(z + row + j, h + row + j, scale, -mean * scale, gain + j, bias + j)
 
 
-@njit(inline="always")
+@inlined
 def _fill(x, bias, first, last, wide):  # type: ignore[no-untyped-def]
     """x[first:last] = bias."""
     for row in range(4 * first * wide, 4 * last * wide, 4 * wide):
@@ -261,7 +262,7 @@ def _fill(x, bias, first, last, wide):  # type: ignore[no-untyped-def]
             _copy(x + row + j, bias + j)
 
 
-@njit(inline="always")
+@inlined
 def _send(x, edge, at, count, wide, sums):  # type: ignore[no-untyped-def]
     """Add each literal's row of x to its groups."""
     for i in range(count):
@@ -272,7 +273,7 @@ def _send(x, edge, at, count, wide, sums):  # type: ignore[no-untyped-def]
                 _add(to + j, row + j)
 
 
-@njit(inline="always")
+@inlined
 def _receive(message, edge, at, count, wide, given, x):  # type: ignore[no-untyped-def]
     """Each literal's row of x = `given` and what its groups say."""
     for i in range(count):
@@ -285,7 +286,7 @@ def _receive(message, edge, at, count, wide, given, x):  # type: ignore[no-untyp
                 _add(x + row + j, of + j)
 
 
-@njit
+@part
 def _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first):  # type: ignore[no-untyped-def]
     """The open literals of a state and the groups that have any; the groups of each kind begin at a whole tile.
 
@@ -330,7 +331,7 @@ def _network(open_, true, s, group, begin, kind, wide, literal, size, number, ed
     return count
 
 
-@njit
+@part
 def _enter(count, literal, group, begin, kind, size, features, enter, given_, wide, h, given):  # type: ignore[no-untyped-def]
     """The features of each literal (as `dibs.guide.graph` has them), and the two products with them."""
     for i in range(count):
@@ -355,7 +356,7 @@ def _enter(count, literal, group, begin, kind, size, features, enter, given_, wi
                 given[row + j] += value * given_[f, j]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz"})
+@entry(fastmath={"contract", "reassoc", "nsz"})
 def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ignore[no-untyped-def]
     """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.card import AGAIN, ONNX, WEIGHTS, Card
+from dibs.guide.card import AGAIN, CARD, ONNX, WEIGHTS, Card
 from dibs.guide.denoiser import Backend
 from dibs.guide.guidance import Runtime
 from dibs.problem.cnf import CNF
@@ -129,9 +129,8 @@ class Compiled(Graphs):
         self.formulas = card.family == "cnf"
         path = folder / WEIGHTS
         try:
-            width, rounds = int(card.config["width"]), int(card.config["rounds"])
-            self.model = Native(load_file(path), width, rounds, threads)
-        except (SafetensorError, KeyError, TypeError, ValueError) as error:
+            self.model = Native(load_file(path), card.config["width"], card.config["rounds"], threads)
+        except (SafetensorError, TypeError, ValueError) as error:
             raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
 
     def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
@@ -164,16 +163,33 @@ class Relational(Graphs):
         logits = np.zeros(open_.shape, np.float32)
         count = len(found.literal)
         if count:
-            groups = {"groups": found.link.reshape(count, -1)} if not self.formulas else _memberships(found)
+            groups = _memberships(found) if self.formulas else {"groups": _columns(found)}
             logits[found.state, found.literal] = self.session.run(
                 (count,), features=found.features, sizes=np.diff(found.kinds), **groups
             )
         return logits
 
 
+def _columns(found: Graph) -> NDArray[np.int64]:
+    """[N, K] the groups of each literal; one that is in fewer than K has nobody's group, the last, in the columns left.
+
+    Literals of one grid may be in different numbers of groups: between denoising steps a cell that lost all its
+    literals to kept values gets them back, and groups with a kept value are left out of the graph.
+    """
+    count = _counts(found)
+    columns = np.full((len(count), count.max(initial=0)), found.kinds[-1])
+    columns[np.arange(columns.shape[1]) < count[:, None]] = found.link
+    return columns
+
+
+def _counts(found: Graph) -> NDArray[np.int64]:
+    """[N] how many groups each literal is in."""
+    return np.diff(np.append(found.at, len(found.link)))
+
+
 def _memberships(found: Graph) -> dict[str, NDArray[Any]]:
     """`literal` and `group` [E] of each membership."""
-    count = np.diff(np.append(found.at, len(found.link)))
+    count = _counts(found)
     return {"literal": np.repeat(np.arange(len(count)), count), "group": found.link}
 
 
@@ -182,14 +198,17 @@ class Transformer:
 
     def __init__(self, session: Session, folder: Path, card: Card) -> None:
         self.session = session
-        try:
-            self.cells, self.size, self.vocabulary = (int(card.config[key]) for key in ("cells", "size", "vocabulary"))
-        except (KeyError, TypeError, ValueError):
-            raise InputError(f"config needs the numbers cells, size and vocabulary; {AGAIN}", str(folder)) from None
+        self.cells, self.size, self.vocabulary = (card.config[key] for key in ("cells", "size", "vocabulary"))
         box = default_box(self.size)
         if self.cells != self.size**2 or card.family != "sudoku" or box is None:
             raise InputError(f"config has {self.cells} cells and {self.size} values: no Sudoku", str(folder))
         self.box = box
+        from dibs.model.codec import check_vocabulary
+
+        try:
+            check_vocabulary(self.size, self.vocabulary)
+        except ValueError as error:
+            raise InputError(f"config: {error}; {AGAIN}", str(folder / CARD)) from None
 
     def refusal(self, structure: Structure) -> str | None:
         if structure.family == "sudoku" and structure.shape == self.box:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
+from dibs.guide.asks import Asks, Guide
 from dibs.guide.guidance import Guidance
 from dibs.guide.relations import relations
-from dibs.guide.steps import LogProbabilities, compile_loops, denoise
+from dibs.guide.steps import LogProbabilities, compile_loops, denoise, refusal
 from dibs.problem.structure import Structure
 
 FLOOR = -100.0  # log-probabilities below it count as this much: probability 0 must not make a sum infinite
 
 
-class DiBS:
+class DiBS(Guide):
     """A guide from a denoiser: Score = alpha S + (1 - alpha) Cons, `steps` forward passes for an ask.
 
     `denoiser` is anything with `log_probabilities(structure, open, true)`; see `LogProbabilities`.
@@ -30,8 +30,7 @@ class DiBS:
 
     def refusal(self, structure: Structure) -> str | None:
         """Why the denoiser cannot take problems of this structure, or None."""
-        refusal = getattr(self.denoiser, "refusal", None)
-        return None if refusal is None else refusal(structure)
+        return refusal(self.denoiser, structure)
 
     def rank(self, asks: Asks) -> NDArray[np.float32]:
         """[n, L] Score of the candidates, log-probabilities elsewhere; nothing but these where the guide selects."""

@@ -40,15 +40,21 @@ class LogProbabilities(Protocol):
         """
 
 
+def refusal(model: LogProbabilities, structure: Structure) -> str | None:
+    """Why a model cannot take problems of this structure, if it has a method `refusal` that says so."""
+    says = getattr(model, "refusal", None)
+    return None if says is None else says(structure)
+
+
 def denoise(model: LogProbabilities, asks: Asks, steps: int) -> Floats:
     """[n, L] log-probabilities of the last of `steps` passes."""
+    open_, true = asks.open.copy(), asks.true.copy()  # asks are for reading, and a model may do as it likes
     if steps == 1:
-        return _asked(model, asks.structure, asks.open, asks.true)
+        return _asked(model, asks.structure, open_, true)
     from dibs.guide.loops import keep, open_cells
 
     of = relations(asks.structure)
-    candidates = np.ascontiguousarray(asks.candidates)
-    open_, true = asks.open.copy(), asks.true.copy()
+    candidates = asks.candidates.copy()
     total = open_cells(open_, *of.cells)
     kept = np.zeros_like(total)
     last = found = _asked(model, asks.structure, open_.copy(), true.copy())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import io
 from dataclasses import dataclass, fields
 from pathlib import Path
 from pickle import UnpicklingError
@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from dibs.problem import InputError
+from dibs.writing import write
 
 
 class Unwritable(OSError):
@@ -27,18 +28,15 @@ class Checkpoint:
     weights: dict[str, Tensor]
     average: dict[str, Tensor]  # exponential moving average of the weights
     optimiser: dict[str, Any]
+    loss: float = 0.0  # of training, smoothed
 
     def write(self, path: Path) -> None:
-        """Into a file of its own first; raises Unwritable if the disk is full."""
-        part = path.with_suffix(".part")
+        """Raises Unwritable if the disk is full."""
+        packed = io.BytesIO()  # torch would turn a full disk into a riddle
         try:
-            with part.open("wb") as file:
-                torch.save({f.name: getattr(self, f.name) for f in fields(self)}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        except (OSError, RuntimeError) as error:  # torch's writer turns a full disk into a RuntimeError
-            part.unlink(missing_ok=True)
+            torch.save({f.name: getattr(self, f.name) for f in fields(self)}, packed)
+            write(path, packed.getvalue(), durable=True)
+        except OSError as error:
             raise Unwritable(f"{path}: {error}") from None
 
     @classmethod

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dibs.bundled import read_toml
+from dibs.guide.card import LAYERS, MOST
 from dibs.problem import InputError
 from dibs.problem.structure import LEVELS, Level
 from dibs.problem.text import check_keys
@@ -25,11 +26,13 @@ def _key(default: Any, help: str, least: float | None = None, most: float | None
 @dataclass(frozen=True, kw_only=True)
 class Model:
     kind: Kind = _key("relational", "which denoiser")
-    width: int = _key(32, "of the hidden state", 1)
-    rounds: int = _key(16, "relational: how often messages pass", 1)
-    reach: int = _key(0, "relational: rounds of the finished guide, whose weights can go on; 0: as in training", 0)
-    layers: int = _key(3, "transformer: blocks", 1)
-    heads: int = _key(12, "transformer: attention heads", 1)
+    width: int = _key(32, "of the hidden state", 1, MOST)
+    rounds: int = _key(16, "relational: how often messages pass", 1, MOST)
+    reach: int = _key(
+        0, "relational: rounds of the finished guide, whose weights can go on; 0: as in training", 0, MOST
+    )
+    layers: int = _key(3, "transformer: blocks", 1, LAYERS)
+    heads: int = _key(12, "transformer: attention heads", 1, LAYERS)
     dropout: float = _key(0.0, "transformer: share of activations dropped in training", 0, 1)
 
 
@@ -65,14 +68,16 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    steps: int = _key(10_000, "updates of the weights", 1)
+    steps: int = _key(10_000, "batches; each updates the weights once, or once a segment", 1)
     batch: int = _key(64, "states of one update, in each process", 1)
+    segments: int = _key(1, "relational: a step has 1 to so many segments of `rounds`, an update after each", 1, 1000)
     lr: float = _key(2e-3, "highest learning rate", 0)
     schedule: Schedule = _key("trapezoid", "trapezoid: constant, then falling over `decay`")
     warmup: int = _key(100, "steps until the highest learning rate", 0)
     decay: float = _key(0.3, "trapezoid: the last share of the steps, in which the rate falls to 0", 0, 1)
     weight_decay: float = _key(1e-4, "of AdamW", 0)
     clip: float = _key(1.0, "largest norm of a gradient", 0)
+    start: str = _key("", "begin with the weights of this guide, by name or folder, in place of random ones")
     ema: float = _key(0.999, "decay of the averaged weights, which are the ones that are used", 0, 1)
     seed: int = _key(0, "of weights, batches and dropout", 0)
     mix: dict[str, float] = _key({}, "share of each source in a batch; by default as many as there are")
@@ -117,6 +122,10 @@ class Config:
                 raise InputError(f"[{key}] is not a table", file=file)
             check_keys(part, {f.name for f in fields(kind)}, file, f"[{key}] ")
             parts.append(kind(**{k: _checked(kind, k, v, f"[{key}] ", file) for k, v in part.items()}))
+        if parts[0].kind != "relational" and parts[2].segments > 1:
+            raise InputError(
+                f"[train] segments = {parts[2].segments}: a {parts[0].kind} has no hidden state to carry", file
+            )
         return cls(name, *parts)
 
     def tables(self) -> dict[str, Any]:

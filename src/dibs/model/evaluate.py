@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dibs.generate.canonical import shuffled
 from dibs.generate.check import engine_of
-from dibs.guide.steps import LogProbabilities
+from dibs.guide.steps import LogProbabilities, refusal
 from dibs.model import cost, speed
 from dibs.model.calibration import Reliability
 from dibs.model.judge import Accuracy, Judged, judge
@@ -118,8 +118,7 @@ def _shape(denoiser: LogProbabilities, puzzles: Sequence[Sudoku]) -> Shape:
             raise InputError(f"puzzle {number} is no Sudoku: guides are judged on Sudokus")
         if puzzle.shape is not of:
             raise InputError(f"puzzle {number} has another size or box than puzzle 1: judge each shape by itself")
-    refusal = getattr(denoiser, "refusal", None)
-    if refusal and (reason := refusal(of.structure)):
+    if reason := refusal(denoiser, of.structure):
         raise InputError(reason)
     return of
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import dibs
 from dibs.guide.card import AGAIN, CARD, FORMAT, ONNX, WEIGHTS, Card, verify
+from dibs.interrupt import interrupts_later
 from dibs.model.onnx_relational import relational_graph
 from dibs.model.onnx_transformer import transformer_graph
 from dibs.problem.text import InputError
+from dibs.writing import PARTIAL, explained, write
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -56,16 +59,15 @@ def export(
     card["sha256"] = {name: sha256(content).hexdigest() for name, content in files.items()}
     with _replacing(Path(folder)) as fresh:
         for name, content in {**files, CARD: json.dumps(card, indent=2).encode() + b"\n"}.items():
-            _write(fresh / name, content)
+            write(fresh / name, content, durable=True)
 
 
 def set_calibration(folder: Path, pair: tuple[float, float]) -> None:
     """Write a guide's calibration on its card; weights and checksums stay."""
     path = folder / CARD
     card = json.loads(path.read_text(encoding="utf-8")) | {"calibration": [round(value, 4) for value in pair]}
-    part = folder / f"{CARD}.part"
-    _write(part, json.dumps(card, indent=2).encode() + b"\n")
-    part.replace(path)
+    with explained(path), interrupts_later(signal.SIGINT, signal.SIGTERM):
+        write(path, json.dumps(card, indent=2).encode() + b"\n", durable=True)
 
 
 def load_module(folder: Path | str) -> nn.Module:
@@ -122,35 +124,34 @@ def _tensors(path: Path) -> dict[str, Tensor]:
         raise InputError(f"is not a safetensors file: {error}; {AGAIN}", str(path)) from None
 
 
+def _strange(name: str) -> bool:
+    """Whether a guide has no such file; a kill may leave one that was not complete."""
+    return name not in (CARD, WEIGHTS, ONNX) and not name.endswith(PARTIAL)
+
+
 @contextmanager
 def _replacing(folder: Path) -> Iterator[Path]:
     """A fresh folder beside `folder` that takes its name in the end; after a failure all is as it was."""
-    if folder.exists() and (not folder.is_dir() or {path.name for path in folder.iterdir()} - {CARD, WEIGHTS, ONNX}):
+    if folder.exists() and (not folder.is_dir() or any(_strange(path.name) for path in folder.iterdir())):
         raise InputError("is there already and is no guide: give another folder", str(folder))
     place = folder.resolve()
     fresh, old = (place.with_name(f"{place.name}.{os.getpid()}.{end}") for end in ("partial", "old"))
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        fresh.mkdir()
-        yield fresh
-        if place.exists():
-            place.rename(old)
-        try:
-            fresh.rename(place)
-        except OSError:
-            if old.exists():
-                old.rename(place)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", str(folder)) from None
+        with explained(folder):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.rmtree(fresh, ignore_errors=True)  # of a process with the same number that was killed
+            fresh.mkdir()
+            yield fresh
+            with interrupts_later(signal.SIGINT, signal.SIGTERM):  # between the two there is no guide
+                if place.exists():
+                    place.rename(old)
+                try:
+                    fresh.rename(place)
+                except OSError:
+                    if old.exists():
+                        old.rename(place)
+                    raise
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
         if place.exists():
             shutil.rmtree(old, ignore_errors=True)
-
-
-def _write(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())

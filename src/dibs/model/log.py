@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 from pathlib import Path
+
+from dibs.writing import write
 
 
 class Log:
@@ -19,15 +22,17 @@ class Log:
                 self.rows = [row for row in csv.DictReader(file) if int(row["step"]) <= start]
         self.board = SummaryWriter(str(folder / "tensorboard"), purge_step=start + 1)
 
+    def has(self, step: int) -> bool:
+        return any(int(row["step"]) == step for row in self.rows)
+
     def write(self, step: int, **figures: float) -> None:
         self.rows.append({"step": str(step), **{name: f"{value:.6g}" for name, value in figures.items()}})
         names = list(dict.fromkeys(name for row in self.rows for name in row))
-        part = self.path.with_suffix(".part")
-        with part.open("w", newline="") as file:
-            out = csv.DictWriter(file, names)
-            out.writeheader()
-            out.writerows(self.rows)
-        part.replace(self.path)
+        text = io.StringIO(newline="")
+        out = csv.DictWriter(text, names)
+        out.writeheader()
+        out.writerows(self.rows)
+        write(self.path, text.getvalue().encode())
         for name, value in figures.items():
             self.board.add_scalar(name, value, step)
         self.board.flush()

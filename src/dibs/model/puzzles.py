@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import lzma
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from dibs.model.config import SOURCES, Data
 from dibs.problem import InputError
 from dibs.problem.shape import Shape, shape
 from dibs.search.solve import cores
+from dibs.writing import explained, replacing
 
 Values = NDArray[np.uint8]
 
@@ -130,10 +130,8 @@ def _pieces(source: str, data: Data, wanted: int, cache: Path, progress: Callabl
     made = len(numbers) - len(missing)
     progress(min(made * size, wanted))
     for number, puzzles in _made(source, data, missing):
-        part = files[number].with_suffix(f".{os.getpid()}.part")
-        with part.open("wb") as file:
+        with explained(files[number]), replacing(files[number]) as file:
             np.save(file, puzzles)
-        part.replace(files[number])
         made += 1
         progress(min(made * size, wanted))
     return [np.load(files[number]) for number in numbers]

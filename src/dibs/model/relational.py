@@ -7,7 +7,7 @@ of any size.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -44,6 +44,13 @@ def _sums(rows: Tensor, of: Tensor, at: Tensor, back: Tensor, back_at: Tensor) -
     return sums
 
 
+class Passed(NamedTuple):
+    """What some rounds of messages came to."""
+
+    logits: list[Tensor]  # [N] each: of the open literals after the rounds that were asked for
+    hidden: Tensor  # [N, width] after the last round: what further rounds go on from
+
+
 class Relational(nn.Module):
     """`width`: of the hidden state; `rounds`: how often messages pass."""
 
@@ -66,9 +73,9 @@ class Relational(nn.Module):
         """The arguments that make this module again."""
         return {"width": self.width, "rounds": self.rounds}
 
-    def forward(self, x: Inputs, heads: tuple[int, ...] = ()) -> list[Tensor]:
-        """Logits [N] of the open literals after each of the rounds `heads`; by default after the last one only."""
-        h = self.enter(x.features)
+    def forward(self, x: Inputs, heads: tuple[int, ...] = (), hidden: Tensor | None = None) -> Passed:
+        """Logits after each of the rounds `heads`, by default after the last one only; from `hidden` on if given."""
+        h = self.enter(x.features) if hidden is None else hidden
         given = self.given(x.features)
         logits = []
         for turn in range(1, self.rounds + 1):
@@ -80,7 +87,7 @@ class Relational(nn.Module):
             h = h + self.out(F.relu(self.own(z) + given + inbox))
             if turn in (heads or (self.rounds,)):
                 logits.append(self.score(self.last(h)).squeeze(1))
-        return logits
+        return Passed(logits, h)
 
 
 def cell_log_probabilities(logits: Tensor, x: Inputs) -> Tensor:

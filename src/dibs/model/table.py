@@ -49,6 +49,7 @@ def read_table(source: Source, name: str | None = None) -> Table:
     quizzes, solutions, skipped = [], [], 0
     with open_text(source, name) as (file, lines):
         for rows in _chunks(lines, file):
+            lines.progress()
             quiz, solution = _checked(rows, file)
             kept = np.count_nonzero(quiz, axis=1) != TEST_GIVENS
             skipped += len(quiz) - int(kept.sum())

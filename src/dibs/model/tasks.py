@@ -47,7 +47,11 @@ class Task(Protocol):
     def batches(self, rng: np.random.Generator) -> list[Any]:
         """CHUNK batches; they depend on the generator only."""
 
-    def loss(self, module: nn.Module, batch: Any, device: torch.device) -> Tensor: ...
+    def prepare(self, batch: Any, device: torch.device) -> Any:
+        """A batch as tensors on `device`."""
+
+    def loss(self, module: nn.Module, prepared: Any, hidden: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """The loss of a prepared batch, and the hidden state that a further segment goes on from, if there is one."""
 
 
 Sources = dict[str, Puzzles] | Several
@@ -160,21 +164,28 @@ class RelationalTask(_Puzzled):
         order = rng.permutation(found)[:wanted].reshape(CHUNK, t.batch)
         return [(states[rows], solutions[rows]) for rows in order]
 
-    def loss(self, module: nn.Module, batch: tuple[Bools, Values], device: torch.device) -> Tensor:
-        """Cross-entropy of the open cells, averaged over the supervised rounds."""
+    def prepare(self, batch: tuple[Bools, Values], device: torch.device) -> tuple[Inputs, Tensor]:
+        """(the graph, which open literals [N] are right)."""
         states, solutions = batch
         found = graph(self.of.structure, states)
-        x = Inputs(found, device)
         right = torch.from_numpy(truth(self.of, solutions)[found.state, found.literal]).to(device)
-        losses = [-cell_log_probabilities(logits, x)[right].mean() for logits in module(x, self.heads)]
-        return torch.stack(losses).mean()
+        return Inputs(found, device), right
+
+    def loss(
+        self, module: nn.Module, prepared: tuple[Inputs, Tensor], hidden: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Cross-entropy of the open cells, averaged over the supervised rounds."""
+        x, right = prepared
+        passed = module(x, self.heads, hidden)
+        losses = [-cell_log_probabilities(logits, x)[right].mean() for logits in passed.logits]
+        return torch.stack(losses).mean(), passed.hidden
 
     @torch.no_grad()
     def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
         found = graph(self.of.structure, open_)
         x = Inputs(found, next(module.parameters()).device)
         scores = np.full(open_.shape, -np.inf, np.float32)
-        scores[found.state, found.literal] = cell_log_probabilities(module(x)[-1], x).cpu().numpy()
+        scores[found.state, found.literal] = cell_log_probabilities(module(x).logits[-1], x).cpu().numpy()
         return scores
 
 
@@ -197,12 +208,18 @@ class TransformerTask(_Puzzled):
             drawn.append((values, solutions, mask, time))
         return drawn
 
-    def loss(self, module: nn.Module, batch: Any, device: torch.device) -> Tensor:
-        values, solutions, mask, time = batch
-        logits = module(torch.from_numpy(encode(values, self.of.size)).to(device))
-        right, hidden, t = (torch.from_numpy(part).to(device) for part in (solutions, mask, time))
+    def prepare(self, batch: Any, device: torch.device) -> tuple[Tensor, ...]:
+        """(tokens, solutions, mask, t)."""
+        values, *rest = batch
+        return tuple(torch.from_numpy(part).to(device) for part in (encode(values, self.of.size), *rest))
+
+    def loss(
+        self, module: nn.Module, prepared: tuple[Tensor, ...], hidden: Tensor | None = None
+    ) -> tuple[Tensor, None]:
+        tokens, right, masked, t = prepared
         train = self.config.train
-        return diffusion.diffusion_loss(logits, right, hidden, t, train.diffusion_steps, train.reweight)
+        logits = module(tokens)
+        return diffusion.diffusion_loss(logits, right, masked, t, train.diffusion_steps, train.reweight), None
 
     @torch.no_grad()
     def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
@@ -236,12 +253,19 @@ class SeveralTask:
         rows = rng.integers(held, len(states), (CHUNK, self.config.train.batch))
         return [[states[row] for row in some] for some in rows.tolist()]
 
-    def loss(self, module: nn.Module, batch: list[State], device: torch.device) -> Tensor:
+    def prepare(self, batch: list[State], device: torch.device) -> tuple[Inputs, Tensor]:
+        """(the graph, the share of solutions [N] that have each open literal true)."""
+        target = np.concatenate([state.target for state in batch])
+        return _inputs(batch, device), torch.from_numpy(target).to(device)
+
+    def loss(
+        self, module: nn.Module, prepared: tuple[Inputs, Tensor], hidden: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
         """Cross-entropy of the open domains with shares of solutions, averaged over the supervised rounds."""
-        x = _inputs(batch, device)
-        target = torch.from_numpy(np.concatenate([state.target for state in batch])).to(device)
-        losses = [-(target * cell_log_probabilities(logits, x)).sum() for logits in module(x, self.heads)]
-        return torch.stack(losses).mean() / x.kinds[1]
+        x, target = prepared
+        passed = module(x, self.heads, hidden)
+        losses = [-(target * cell_log_probabilities(logits, x)).sum() for logits in passed.logits]
+        return torch.stack(losses).mean() / x.kinds[1], passed.hidden
 
     def validation(self) -> Callable[[nn.Module], dict[str, float]]:
         return self._validated
@@ -255,7 +279,7 @@ class SeveralTask:
         right = []
         for at in range(0, self.several.held, JUDGED):
             states = self.several.states[at : min(at + JUDGED, self.several.held)]
-            scores = module(_inputs(states, next(module.parameters()).device))[-1].cpu().numpy()
+            scores = module(_inputs(states, next(module.parameters()).device)).logits[-1].cpu().numpy()
             ends = np.cumsum([len(state.target) for state in states])
             for state, own in zip(states, np.split(scores, ends[:-1]), strict=True):
                 literals = np.flatnonzero(state.candidates)

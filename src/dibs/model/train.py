@@ -7,6 +7,7 @@ ends with the weights of a run that was not.
 from __future__ import annotations
 
 import math
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
+from dibs.interrupt import interrupts_later, plain_interrupts
 from dibs.model.checkpoint import Checkpoint, Unwritable
 from dibs.model.config import Config, Train
 from dibs.model.log import Log
@@ -45,6 +47,7 @@ class Progress:
 
 
 Report = Callable[[Progress], None]
+Validated = Callable[[nn.Module], dict[str, float]]
 
 
 def train(config: Config, sources: Sources, folder: Path, report: Report, resume: bool = False) -> None:
@@ -65,7 +68,8 @@ def train(config: Config, sources: Sources, folder: Path, report: Report, resume
     if several:
         fabric.launch(run)
     else:
-        run(fabric)
+        with plain_interrupts():
+            run(fabric)
 
 
 @dataclass
@@ -89,35 +93,52 @@ class _Run:
         log = Log(self.folder, state.step) if fabric.is_global_zero else None
         validation = learn.validation()
         begin, start, before = monotonic(), state.step, state.seconds
-        loss, batches = 0.0, _Batches(learn, t.seed, fabric.global_rank)
+        batches = _Batches(learn, t.seed, fabric.global_rank)
         try:
-            while state.step < t.steps:
-                torch.manual_seed(_hash(t.seed, fabric.global_rank, state.step))  # dropout
-                rate = _rate(t, state.step)
-                value = _update(fabric, learn, wrapped, wrapped_optimiser, batches[state.step], rate, t.clip)
-                state.step += 1
-                _average(state.average, module, t.ema, state.step)
-                state.seconds = before + monotonic() - begin
-                if log is None:
-                    continue
-                loss = value if state.step == start + 1 else SMOOTH * loss + (1 - SMOOTH) * value
-                now = Progress(state.step, t.steps, loss, (state.step - start) / (monotonic() - begin))
-                last = state.step == t.steps
-                if last or state.step % t.validate == 0:
-                    now.figures = validation(_with(learn.module(finished=True), state.average))
-                    log.write(state.step, seconds=state.seconds, loss=loss, lr=rate, **now.figures)
-                if last or state.step % t.checkpoint == 0:
-                    now.note = self.save(state, module, optimiser)
-                self.report(now)
+            with plain_interrupts():
+                if log and state.step:  # interrupted after a step and before what comes with it
+                    now = Progress(state.step, t.steps, state.loss, 0.0)
+                    self.follow(state, learn, validation, log, now)
+                    if now.figures:
+                        self.report(now)
+                while state.step < t.steps:
+                    batch = batches[state.step]
+                    # Weights, optimiser, average and counter change together: what is saved is the state after a step.
+                    with interrupts_later(signal.SIGINT, signal.SIGTERM):
+                        torch.manual_seed(_hash(t.seed, fabric.global_rank, state.step))  # dropout
+                        value = _update(fabric, learn, wrapped, wrapped_optimiser, batch, t, state.step)
+                        state.loss = SMOOTH * state.loss + (1 - SMOOTH) * value if state.step else value
+                        state.step += 1
+                        _average(state.average, module, t.ema, state.step)
+                        state.seconds = before + monotonic() - begin
+                    if log is None:
+                        continue
+                    now = Progress(state.step, t.steps, state.loss, (state.step - start) / (monotonic() - begin))
+                    self.follow(state, learn, validation, log, now)
+                    if state.step == t.steps or state.step % t.checkpoint == 0:
+                        now.note = self.save(state, module, optimiser)
+                    self.report(now)
         except KeyboardInterrupt:
             if log:
-                self.save(state, module, optimiser)
+                with interrupts_later(signal.SIGINT, signal.SIGTERM):
+                    self.save(state, module, optimiser)
             raise
         finally:
             if log:
                 log.close()
         if log:
             self.finish(learn, _with(learn.module(finished=True), state.average), state)
+
+    def follow(self, state: Checkpoint, learn: Task, validation: Validated, log: Log, now: Progress) -> None:
+        """Validate and write a row of the log, where that is due and has not been done."""
+        t = self.config.train
+        due = state.step == t.steps or state.step % t.validate == 0
+        if not due or log.has(state.step):
+            return
+        now.figures = validation(_with(learn.module(finished=True), state.average))
+        rate = _rate(t, state.step - 1)
+        with interrupts_later(signal.SIGINT, signal.SIGTERM):
+            log.write(state.step, seconds=state.seconds, loss=state.loss, lr=rate, **now.figures)
 
     @property
     def path(self) -> Path:
@@ -127,6 +148,8 @@ class _Run:
         """The first state of the run, or the last one that was written, with weights and optimiser set to it."""
         data = learn.fingerprint()
         if not self.resume:
+            if self.config.train.start:
+                _take(module, self.config.train.start)
             weights = module.state_dict()
             average = {name: value.clone() for name, value in weights.items()}
             return Checkpoint(0, 0.0, self.config.tables(), data, weights, average, {})
@@ -180,18 +203,20 @@ class _Batches:
         return self.drawn[at]
 
 
-def _update(
-    fabric: Fabric, learn: Any, module: nn.Module, optimiser: Any, batch: Any, rate: float, clip: float
-) -> float:
+@torch.enable_grad()  # an interrupt of a validation may have left gradients switched off in this process
+def _update(fabric: Fabric, learn: Any, module: nn.Module, optimiser: Any, batch: Any, t: Train, step: int) -> float:
+    """One step: an update a segment, the hidden state carried over, the gradient cut. Returns the last one's loss."""
     for group in optimiser.param_groups:
-        group["lr"] = rate
-    optimiser.zero_grad()
-    loss: Tensor = learn.loss(module, batch, fabric.device)
-    fabric.backward(loss)
-    if clip:
-        fabric.clip_gradients(module, optimiser, max_norm=clip)
-    optimiser.step()
-    return loss.item()
+        group["lr"] = _rate(t, step)
+    prepared, hidden = learn.prepare(batch, fabric.device), None
+    for _ in range(1 + _hash(t.seed, step) % t.segments):
+        optimiser.zero_grad()
+        loss, hidden = learn.loss(module, prepared, hidden if hidden is None else hidden.detach())
+        fabric.backward(loss)
+        if t.clip:
+            fabric.clip_gradients(module, optimiser, max_norm=t.clip)
+        optimiser.step()
+    return float(loss.item())
 
 
 def _rate(t: Train, step: int) -> float:
@@ -211,6 +236,18 @@ def _average(average: dict[str, Tensor], module: nn.Module, decay: float, step: 
                 average[name].lerp_(value.to(average[name].device), share)
             else:
                 average[name].copy_(value)
+
+
+def _take(module: nn.Module, guide: str) -> None:
+    """Give a module the weights of a guide of the same kind and width."""
+    from dibs.guide.card import find
+    from dibs.model.export import load_module
+
+    found = load_module(find(guide)).state_dict()
+    own = module.state_dict()
+    if {name: value.shape for name, value in found.items()} != {name: value.shape for name, value in own.items()}:
+        raise InputError(f"[train] start = {guide!r}: its weights are not of the shape that [model] says")
+    module.load_state_dict(found)
 
 
 def _with(module: nn.Module, weights: dict[str, Tensor]) -> nn.Module:

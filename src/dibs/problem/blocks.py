@@ -65,7 +65,7 @@ class Blocks:
             yield from self.flush()
             return
         if is_rule(body):
-            if self.block:
+            if 0 < len(self.block) < 2 * self.longest_row:
                 self.block.append(Line(number, line, None))
             return
         body = self.without_remark(body)
@@ -78,7 +78,7 @@ class Blocks:
             yield Record(number, begin, body)
             return
         self.block.append(Line(number, line[: begin + len(body)], rows[0]))
-        if self.complete():
+        if self.complete() or len(self.block) >= 2 * self.longest_row:  # so many lines, with rules, are no grid
             yield from self.flush()
 
     def without_remark(self, body: str) -> str:

@@ -6,17 +6,22 @@ import os
 import re
 import textwrap
 from collections.abc import Iterable, Iterator
+from operator import index
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.text import InputError, Source, open_text
 
 Clause = tuple[int, ...]
 
 MOST = 2**31 - 1  # variables or clauses
+SHOWN = 40  # characters of a token that messages show
+
+_NUMBER = re.compile(r"[+-]?[0-9]+")  # what `int` takes besides, as digits of other scripts, is no DIMACS
 
 
 class CNF(Instance):
@@ -29,15 +34,16 @@ class CNF(Instance):
     family: ClassVar[str] = "cnf"
 
     def __init__(self, variables: int, clauses: Iterable[Iterable[int]]) -> None:
-        self.variables = variables
-        self.clauses: tuple[Clause, ...] = tuple(map(tuple, clauses))
+        try:
+            self.variables = index(variables)
+        except TypeError:
+            raise ValueError(f"{variables!r} variables: it must be a whole number") from None
+        self.clauses: tuple[Clause, ...] = tuple(
+            _clause(clause, number, self.variables) for number, clause in enumerate(clauses, 1)
+        )
         self._structure: Structure | None = None
-        if variables < 0:
+        if self.variables < 0:
             raise ValueError(f"{variables} variables")
-        for number, clause in enumerate(self.clauses, 1):
-            for literal in clause:
-                if not 0 < abs(literal) <= variables:
-                    raise ValueError(f"clause {number}: literal {literal} is out of range 1..{variables}")
 
     @property
     def structure(self) -> Structure:
@@ -73,23 +79,28 @@ class CNF(Instance):
         return CNF, (self.variables, self.clauses)
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str, *, limits: InputLimits = DEFAULT) -> Self:
         """A formula from DIMACS text; raises InputError that names line and column."""
-        return cls.from_lines(text.split("\n"))
+        return cls.from_lines(text.split("\n"), limits=limits)
 
     @classmethod
-    def read(cls, source: Source) -> Self:
+    def read(cls, source: Source, *, limits: InputLimits = DEFAULT) -> Self:
         """A formula from a DIMACS file, plain or packed with gzip or xz; "-" is standard input."""
-        with open_text(source) as (name, lines):
-            return cls.from_lines(lines, name)
+        with open_text(source, limits=limits) as (name, lines):
+            return cls.from_lines(lines, name, limits=limits)
 
     @classmethod
-    def from_lines(cls, lines: Iterable[str], file: str | None = None) -> Self:
-        return cls(*_Dimacs(file).read(lines))
+    def from_lines(
+        cls, lines: Iterable[str], file: str | None = None, *, first: int = 1, limits: InputLimits = DEFAULT
+    ) -> Self:
+        """A formula from lines of DIMACS text, the first of which has the number `first` in `file`."""
+        return cls(*_Dimacs(file, limits).read(lines, first))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        with open(path, "w", encoding="ascii") as file:
-            file.write(self.format())
+        """DIMACS text as a file, which is there whole or not at all."""
+        from dibs.writing import write  # which knows InputError, of this package
+
+        write(path, self.format().encode("ascii"))
 
     def decode(self, literals: NDArray[np.int64]) -> list[int]:
         signed = np.where(literals % 2 == 0, literals // 2 + 1, -(literals // 2) - 1)
@@ -120,6 +131,18 @@ class CNF(Instance):
         return "\n".join(f"v {line}" for line in lines)
 
 
+def _clause(literals: Iterable[int], number: int, variables: int) -> Clause:
+    """Whole numbers of Python or NumPy, as Python's; 1.5 is none."""
+    try:
+        clause = tuple(map(int, map(index, literals)))
+    except TypeError:
+        raise ValueError(f"clause {number}: literals are whole numbers") from None
+    for literal in clause:
+        if not 0 < abs(literal) <= variables:
+            raise ValueError(f"clause {number}: literal {literal} is out of range 1..{variables}")
+    return clause
+
+
 def _tautology(clause: Clause) -> bool:
     members = set(clause)
     return any(-literal in members for literal in members)
@@ -137,11 +160,12 @@ class _Dimacs:
     beyond it, a last clause without its 0.
     """
 
-    def __init__(self, file: str | None) -> None:
+    def __init__(self, file: str | None, limits: InputLimits) -> None:
         self.file = file
+        self.limits = limits
         self.number = 0
         self.header: tuple[int, int, int] | None = None  # variables, clauses, its line
-        self.clauses: list[list[int]] = []
+        self.clauses: list[Clause] = []
         self.open: list[int] = []  # the clause that waits for its 0
         self.opened = (0, "", 0)  # the line where it began: number, text, and which token
         self.ended = False
@@ -149,8 +173,8 @@ class _Dimacs:
     def error(self, message: str, column: int | None = None, line: int | None = None) -> InputError:
         return InputError(message, self.file, line or self.number or 1, column)
 
-    def read(self, lines: Iterable[str]) -> tuple[int, list[list[int]]]:
-        for self.number, line in enumerate(lines, 1):
+    def read(self, lines: Iterable[str], first: int) -> tuple[int, list[Clause]]:
+        for self.number, line in enumerate(lines, first):
             text = line.lstrip()
             if not text or text[0] == "c":
                 continue
@@ -171,7 +195,10 @@ class _Dimacs:
             raise self.error("the header must be 'p cnf VARIABLES CLAUSES'", column)
         for number, place in ((found[1], found.start(1)), (found[2], found.start(2))):
             if len(number) > len(str(MOST)) or int(number) > MOST:
-                raise self.error(f"{number} is more than {MOST}, the most that solvers count to", place + 1)
+                shown = number[:SHOWN]
+                raise self.error(f"{shown} is more than {MOST}, the most that solvers count to", place + 1)
+        if int(found[1]) > self.limits.max_variables:
+            raise self.error(self.limits.excess("max_variables", "variables"), found.start(1) + 1)
         self.header = int(found[1]), int(found[2]), self.number
 
     def read_clauses(self, line: str) -> None:
@@ -183,22 +210,23 @@ class _Dimacs:
                 return
             if variables < 0:
                 raise self.error("a clause before the header 'p cnf VARIABLES CLAUSES'", _column(line, position))
-            try:
-                literal = int(token.replace("_", "?"))  # Python's 1_000 is no number here
-            except ValueError:
-                raise self.error(f"'{token}' is not a whole number", _column(line, position)) from None
+            if not _NUMBER.fullmatch(token):
+                raise self.error(f"'{token[:SHOWN]}' is not a whole number", _column(line, position))
+            literal = int(token[:SHOWN])  # longer ones are out of range either way
             if literal == 0:
-                self.clauses.append(self.open)
+                self.clauses.append(tuple(self.open))
                 self.open = []
             elif -variables <= literal <= variables:
                 if not self.open:
                     self.opened = self.number, line, position
                 self.open.append(literal)
+                if len(self.open) > self.limits.max_clause:
+                    raise self.error(self.limits.excess("max_clause", "literals in a clause"), _column(line, position))
             else:
                 message = f"literal {literal} is out of range: the header says {variables} variables"
                 raise self.error(message, _column(line, position))
 
-    def finish(self) -> tuple[int, list[list[int]]]:
+    def finish(self) -> tuple[int, list[Clause]]:
         if not self.header:
             raise self.error("no header 'p cnf VARIABLES CLAUSES'", 1)
         variables, clauses, line = self.header

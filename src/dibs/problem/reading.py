@@ -7,14 +7,15 @@ from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from dibs.problem.blocks import Blocks
+from dibs.problem.blocks import Blocks, Record
 from dibs.problem.cnf import CNF
 from dibs.problem.grid import Grid
-from dibs.problem.latin import Latin
+from dibs.problem.latin import LARGEST, Latin
+from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.shape import Box
 from dibs.problem.structure import Instance
 from dibs.problem.sudoku import Sudoku, check_box
-from dibs.problem.text import InputError, Source, open_text
+from dibs.problem.text import InputError, Lines, Source, open_text
 
 Family = Literal["auto", "sudoku", "latin", "cnf"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -24,17 +25,25 @@ CNF_ENDINGS = tuple(ending + packed for ending in (".cnf", ".dimacs") for packed
 PUZZLE_COLUMNS = ("quizzes", "quiz", "puzzles", "puzzle", "question")
 SOLUTION_COLUMNS = ("solutions", "solution", "answer")
 LARGEST_BATCH = 1024
+LONGEST_BATCH = 1 << 20  # characters, or one puzzle if it is longer
+LONGEST_ROW = 8 * LARGEST  # characters of a grid's row, with room for blanks
 
-T = TypeVar("T")
+T = TypeVar("T", "Record", "Entry")
 
 
 def read_instances(
-    source: Source, family: Family = "auto", box: Box | None = None, *, name: str | None = None
+    source: Source,
+    family: Family = "auto",
+    box: Box | None = None,
+    *,
+    name: str | None = None,
+    limits: InputLimits = DEFAULT,
 ) -> Iterator[Item]:
     """The instances of a path, of standard input ("-") or of a text stream, each with the line where it begins.
 
     A bad puzzle gives its InputError in place of an instance, and reading goes on; a file that cannot be read, or has
     no puzzle, raises InputError. `box` is (rows, columns) of a Sudoku's boxes; `name` is how messages call the source.
+    Memory is constant, and what is beyond the `limits` raises InputError.
     """
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is none of {', '.join(FAMILIES)}")
@@ -42,28 +51,30 @@ def read_instances(
         box = check_box(box)
         if family in ("latin", "cnf"):
             raise ValueError(f"box is for Sudokus, not for family {family!r}")
-    return _read(source, family, box, name)
+    return _read(source, family, box, name, limits)
 
 
 class Start(NamedTuple):
-    """The first line that is no comment, its number, and the lines above it."""
+    """The first line that is no comment, its number, and what stands above it and may yet be rows of its grid."""
 
     number: int
     line: str
-    skipped: list[str]
+    above: list[str]
 
 
-def _read(source: Source, family: Family, box: Box | None, name: str | None) -> Iterator[Item]:
-    with open_text(source, name) as (file, lines):
+def _read(source: Source, family: Family, box: Box | None, name: str | None, limits: InputLimits) -> Iterator[Item]:
+    with open_text(source, name, limits) as (file, lines):
         start = _start(lines, file)
         grid = Latin if family == "latin" else Sudoku
         items: Iterable[Item]
         if family == "cnf" or (family == "auto" and _is_cnf(start, file)):
-            items = [_read_cnf(chain(start.skipped, [start.line], lines), file, start.number)]
+            items = [_read_cnf(chain([start.line], lines), file, start.number, limits)]
         elif columns := _csv_columns(start.line):
-            items = _read_csv(lines, file, start.number, columns, grid, box)
+            items = _read_csv(_batches(_csv_entries(lines, file, start.number, columns), lines), file, grid, box)
         else:
-            items = _read_text(chain(start.skipped, [start.line], lines), file, grid, box)
+            first = start.number - len(start.above)
+            records = Blocks(grid, box).records(chain(start.above, [start.line], lines), first)
+            items = _read_text(_batches(records, lines), file, grid, box)
         nothing = True
         for item in items:
             nothing = False
@@ -72,32 +83,41 @@ def _read(source: Source, family: Family, box: Box | None, name: str | None) -> 
             raise InputError("has no puzzle", file)
 
 
-def _start(lines: Iterator[str], file: str) -> Start:
-    """Read up to the first line that is neither blank nor a comment of any of the formats."""
-    skipped: list[str] = []
+def _start(lines: Lines, file: str) -> Start:
+    """Read up to the first line that is neither blank nor a comment of any of the formats; comments do not pile up.
+
+    A line that begins with a lone `c` is a comment of DIMACS or a row with a 12, so as many of them as make a grid are
+    kept.
+    """
+    above: list[str] = []
+    blank = True
     for line in lines:
         words = line.split(None, 1)
         if words and not words[0].startswith("#") and words[0] != "c":
-            return Start(len(skipped) + 1, line, skipped)
-        skipped.append(line)
-    raise InputError("has no puzzle" if any(line.strip() for line in skipped) else "is empty", file)
+            return Start(lines.number, line, above)
+        blank = blank and not words
+        if words and words[0] == "c" and len(line) <= LONGEST_ROW and len(above) < LARGEST:
+            above.append(line)
+        else:
+            above.clear()
+    raise InputError("is empty" if blank else "has no puzzle", file)
 
 
 def _is_cnf(start: Start, file: str) -> bool:
     return file.lower().endswith(CNF_ENDINGS) or start.line.split()[:2] == ["p", "cnf"]
 
 
-def _read_cnf(lines: Iterable[str], file: str, number: int) -> Item:
+def _read_cnf(lines: Iterable[str], file: str, number: int, limits: InputLimits) -> Item:
     try:
-        return number, CNF.from_lines(lines, file)
+        return number, CNF.from_lines(lines, file, first=number, limits=limits)
     except InputError as error:
         if error.line is None:  # the file itself cannot be read
             raise
         return number, error
 
 
-def _read_text(lines: Iterable[str], file: str, grid: type[Grid], box: Box | None) -> Iterator[Item]:
-    for batch in _batches(Blocks(grid, box).records(lines)):
+def _read_text(batches: Iterator[list[Record]], file: str, grid: type[Grid], box: Box | None) -> Iterator[Item]:
+    for batch in batches:
         found = grid.many([record.text for record in batch], box)
         for record, instance in zip(batch, found, strict=True):
             if isinstance(instance, InputError):
@@ -106,16 +126,23 @@ def _read_text(lines: Iterable[str], file: str, grid: type[Grid], box: Box | Non
                 yield record.line, instance
 
 
-def _batches(records: Iterator[T]) -> Iterator[list[T]]:
+def _batches(records: Iterator[T], lines: Lines) -> Iterator[list[T]]:
     """Small batches first, so that the first answers do not wait; then large ones, which are faster.
 
+    Each of the records is progress in reading the `lines` that they come from.
     Where the file breaks off (a damaged archive), what came before is handed over first.
     """
     size = 1
     while True:
         batch: list[T] = []
+        room = LONGEST_BATCH
         try:
-            batch.extend(islice(records, size))
+            for record in islice(records, size):
+                batch.append(record)
+                lines.progress()
+                room -= len(record.text)
+                if room < 0:
+                    break
         except InputError:
             if batch:
                 yield batch
@@ -136,7 +163,7 @@ class Entry(NamedTuple):
 
     line: int
     indent: int  # characters before the puzzle
-    puzzle: str
+    text: str
     solution: str
 
 
@@ -163,11 +190,9 @@ def _csv_entries(lines: Iterator[str], file: str, header: int, columns: Columns)
         raise InputError(f"is not a CSV file: {error}", file, header + rows.line_num) from None
 
 
-def _read_csv(
-    lines: Iterator[str], file: str, header: int, columns: Columns, grid: type[Grid], box: Box | None
-) -> Iterator[Item]:
-    for batch in _batches(_csv_entries(lines, file, header, columns)):
-        found = grid.many([entry.puzzle for entry in batch], box)
+def _read_csv(batches: Iterator[list[Entry]], file: str, grid: type[Grid], box: Box | None) -> Iterator[Item]:
+    for batch in batches:
+        found = grid.many([entry.text for entry in batch], box)
         solved = [(i, e.solution) for i, e in zip(found, batch, strict=True) if e.solution and isinstance(i, Grid)]
         wrong = iter(grid.violations([instance for instance, _ in solved], [solution for _, solution in solved]))
         for entry, instance in zip(batch, found, strict=True):

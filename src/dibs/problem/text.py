@@ -11,7 +11,9 @@ import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
-from typing import IO, Any, BinaryIO, TextIO, cast
+from typing import IO, Any, BinaryIO, Self, TextIO, cast
+
+from dibs.problem.limits import DEFAULT, InputLimits
 
 Source = str | os.PathLike[str] | TextIO
 
@@ -49,7 +51,7 @@ class InputError(ValueError):
 
 
 @contextmanager
-def open_text(source: Source, name: str | None = None) -> Iterator[tuple[str, Iterator[str]]]:
+def open_text(source: Source, name: str | None = None, limits: InputLimits = DEFAULT) -> Iterator[tuple[str, Lines]]:
     """The name and the lines of a path, of standard input ("-") or of an open text stream, read as they are needed."""
     with ExitStack() as stack:
         if isinstance(source, (str, os.PathLike)):
@@ -63,7 +65,7 @@ def open_text(source: Source, name: str | None = None) -> Iterator[tuple[str, It
         else:
             label = name or str(getattr(source, "name", "<text>"))
             stream = source
-        yield label, _checked(stream, label)
+        yield label, Lines(stream, label, limits)
 
 
 def _open_binary(path: str | os.PathLike[str], label: str) -> io.BufferedReader:
@@ -106,17 +108,48 @@ def _release(text: io.TextIOWrapper) -> None:
         text.detach()
 
 
-def _checked(stream: TextIO, label: str) -> Iterator[str]:
-    """The lines of a stream; what is not text raises."""
-    try:
-        for line in stream:
-            if "\0" in line:
-                raise InputError("is not a text file", label)
-            yield line
-    except UnicodeDecodeError:
-        raise InputError("is not a text file", label) from None
-    except DAMAGED as error:
-        raise InputError(f"is damaged: {error}", label) from None
+class Lines:
+    """The lines of a stream, one by one, never more of it than the longest line; what is not text raises.
+
+    So does text beyond the limits: `max_text` characters since the beginning, or since `progress` was last called.
+    """
+
+    def __init__(self, stream: TextIO, label: str, limits: InputLimits) -> None:
+        self.label = label
+        self.limits = limits
+        self.number = 0  # of the line that was read last
+        self._readline = stream.readline
+        self._longest = limits.max_line
+        self._left = limits.max_text
+
+    def progress(self) -> None:
+        """What was read has been handed over, and nobody holds it."""
+        self._left = self.limits.max_text
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        try:
+            line = self._readline(self._longest + 1)
+        except UnicodeDecodeError:
+            raise InputError("is not a text file", self.label) from None
+        except DAMAGED as error:
+            raise InputError(f"is damaged: {error}", self.label) from None
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror or error}", self.label) from None
+        if not line:
+            raise StopIteration
+        self.number += 1
+        self._left -= len(line)
+        if "\0" in line:
+            raise InputError("is not a text file", self.label)
+        if len(line) > self._longest and not line.endswith("\n"):
+            raise InputError(self.limits.excess("max_line", "characters in a line"), self.label, self.number)
+        if self._left < 0:
+            what = "characters in one formula, or without a puzzle"
+            raise InputError(self.limits.excess("max_text", what), self.label, self.number)
+        return line
 
 
 def check_keys(table: Mapping[str, Any], known: Collection[str], file: str, where: str) -> None:

@@ -29,7 +29,7 @@ def parameters(path: Path) -> int:
         with path.open("rb") as file:
             header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         return sum(prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, MemoryError, RecursionError):
         raise InputError("is not a safetensors file", str(path)) from None
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dibs.problem.text import InputError
 from dibs.report.figures import COLUMN, SMALL, plain, ready
 from dibs.report.figures import STYLE as STYLE
+from dibs.writing import explained, replacing
 
 if TYPE_CHECKING:
     from dibs.model.calibration import Reliability
@@ -44,10 +45,9 @@ def draw(path: Path, title: str, curves: dict[str, Reliability]) -> None:
         _accuracy(top, curves)
         _counts(low, curves)
         top.set_title(title, fontsize=8)
-        try:
-            figure.savefig(path, dpi=300, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
-        except OSError as error:
-            raise InputError(f"cannot be written: {error.strerror or error}", str(path)) from None
+        kind = path.suffix.lower()[1:]
+        with explained(path), replacing(path) as file:
+            figure.savefig(file, format=kind, dpi=300, metadata={"Date": None} if kind == "svg" else None)
 
 
 def _accuracy(axes: Any, curves: dict[str, Reliability]) -> None:

@@ -13,9 +13,12 @@ from typing import Any, NamedTuple
 
 from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, InputError, Instance, Latin, Sudoku
+from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.text import check_keys, open_text
 from dibs.report.searched import Plan
 from dibs.search.options import Options
+
+LIMITS = InputLimits(max_line=DEFAULT.max_text)  # all of it is one line
 
 
 class Stored(NamedTuple):
@@ -29,13 +32,13 @@ def is_stored(path: str) -> bool:
     """Whether the file begins like a JSON object; no puzzle does."""
     if not os.path.isfile(path):  # a pipe can be read once only
         return False
-    with open_text(path) as (_, lines):
+    with open_text(path, limits=LIMITS) as (_, lines):
         return next((line.strip() for line in lines if line.strip()), "").startswith("{")
 
 
 def read(path: str) -> Stored:
     """The searches of a file; InputError where it is not one of ours."""
-    with open_text(path) as (name, lines):
+    with open_text(path, limits=LIMITS) as (name, lines):
         try:
             table = json.loads("".join(lines))
         except (ValueError, RecursionError) as error:

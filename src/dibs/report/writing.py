@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dibs.problem import InputError
+from dibs import writing
 from dibs.report import html, tabular
 from dibs.report.figures import drawn
 from dibs.report.section import Section
@@ -45,14 +44,6 @@ def files(
 def write(folder: Path, name: str, content: bytes) -> None:
     """A file of the report; until it is complete it has another name."""
     path = folder / name
-    part = path.with_name(path.name + ".part")
-    try:
+    with writing.explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            part.write_bytes(content)
-            os.replace(part, path)
-        except BaseException:
-            part.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror or error}", str(path)) from None
+        writing.write(path, content)

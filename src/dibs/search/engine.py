@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Guide
+from dibs.guide.asks import Asks, Ranks, as_guide, checked
 from dibs.problem.structure import Instance, Structure
 from dibs.search import state
 from dibs.search.kernel import advance
@@ -28,8 +28,11 @@ from dibs.search.tables import DOMAIN, Tables, plane_bit, tables
 from dibs.search.worth import worth_of
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
+SMALL = 256  # domains of a problem for which that is so at once; larger ones begin with shorter slices
+QUICK, SLOW = 0.01, 0.02  # seconds of a slice: the next one is longer, or shorter
 
 MOST = 2**62  # no search gets that far: the largest number that the kernel is told
+LONGEST = 2**31  # nodes or failures of the shortest run: times the Luby sequence it must not overflow
 EVENTS = 4096  # room for a search's events between two looks, where they are wanted
 
 # The names of `state.ENTERED` and so on.
@@ -61,7 +64,9 @@ def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
 _variants: WeakKeyDictionary[Structure, dict[tuple[str, bool, bool], Callable[..., None]]] = WeakKeyDictionary()
 
 
-_forms: set[tuple[int, int]] = set()  # of the kernel that have been called: one for swept or watched, plain or rich
+_forms: set[tuple[int | None, int | None]] = (
+    set()
+)  # of the kernel that have been called: one for swept or watched, plain or rich
 
 
 def _variant(arguments: tuple[Any, ...]) -> Callable[..., None]:
@@ -72,7 +77,8 @@ def _variant(arguments: tuple[Any, ...]) -> Callable[..., None]:
     from numba import typeof
 
     overloads = getattr(advance, "overloads", None)  # None where the kernel is not compiled
-    return advance if overloads is None else overloads[tuple(map(typeof, arguments))].entry_point
+    found: Callable[..., None] = advance
+    return found if overloads is None else overloads[tuple(map(typeof, arguments))].entry_point
 
 
 class OpenNode(NamedTuple):
@@ -144,7 +150,7 @@ class Engine:
         s.counts[:, state.MOST] = MOST if options.nodes is None else min(options.nodes, MOST)
         worth = worth_of(options.level, options.worth)
         self._rules = state.Rules(
-            rich=(1,) if rich else (),
+            rich=1 if rich else None,
             tie=state.TIES[options.tie],
             order=state.ORDERS[options.order if options.order != "oracle" else "ascending"],
             trigger=state.TRIGGERS[options.trigger] if guided else state.TRIGGERS["never"],
@@ -154,7 +160,7 @@ class Engine:
             asks=MOST if options.asks is None else min(options.asks, MOST),
             ask_nodes=ask_nodes,
             strategy=state.STRATEGIES[strategy],
-            unit=min(options.unit, MOST),
+            unit=min(options.unit, LONGEST),
             price=float(options.price or 0.0),
             cost=worth.cost,
             gain=worth.gain,
@@ -172,7 +178,11 @@ class Engine:
         self._variant = options.level, weighted, rich
         self._kernel = _variants.get(self.structure, {}).get(self._variant)  # `advance` without the dispatcher
         self._calls = 0
+        domains = len(t.base) - 1
+        self._slice = SLICE if domains <= SMALL else max(1, SLICE * SMALL // (16 * domains))
         self._handing = 0.0  # seconds that it took to put the last asks together
+        self._candidates = np.zeros((0, self.structure.literals), bool)  # of the last asks
+        self._waiting: tuple[Asks, NDArray[np.int64]] | None = None  # the last asks, and the searches they are of
 
     def __del__(self) -> None:
         if hasattr(self, "_room"):
@@ -195,21 +205,23 @@ class Engine:
             return None
         begin = perf_counter()
         asks = self._asks(self._live)
+        self._waiting = asks, self._live
         self._handing = perf_counter() - begin
         return asks
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
         counts = self._searches.counts
         before = counts[rows, state.WORK]
-        rest = self._rules, SLICE, self._queue, self._keys, self._bits
+        rest = self._rules, self._slice, self._queue, self._keys, self._bits
         arguments = self._tables, self._searches, rows, *rest
         kernel = self._kernel or advance
-        if self._kernel is None and (form := (len(self._tables.watching), len(self._rules.rich))) not in _forms:
+        if self._kernel is None and (form := (self._tables.watching, self._rules.rich)) not in _forms:
             advance(self._tables, self._searches, rows[:0], *rest)  # compiles the kernel, or loads it: nobody's time
             _forms.add(form)
         begin = perf_counter()
         kernel(*arguments)
         took = perf_counter() - begin
+        self._slice = fitted(self._slice, took, SLICE)
         if self._kernel is None and self._calls:  # this structure is searched for longer
             self._kernel = _variants.setdefault(self.structure, {})[self._variant] = _variant(arguments)
         self._calls += 1
@@ -263,13 +275,15 @@ class Engine:
         top = self._searches.counts[rows, state.TOP] - 1
         selecting = self.options.all_ranked
         domain = self._searches.frame_branch[rows, top]  # not a group's: there all literals are candidates
+        there = True if selecting else self._tables.address // DOMAIN == domain[:, None]
+        self._candidates = open_ & there  # a guide gets another one
         return Asks(
             structure=self.structure,
             instances=[self.instances[r] for r in rows],
-            rows=rows,
+            rows=rows.copy(),
             open=open_,
             true=true,
-            candidates=open_.copy() if selecting else open_ & (self._tables.address // DOMAIN == domain[:, None]),
+            candidates=self._candidates.copy(),
             depth=top,
             selecting=selecting,
         )
@@ -283,22 +297,27 @@ class Engine:
         return alive & free, alive & ~free
 
     def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
-        """Hand over a guide's scores, [len(asks), literals]; refuses anything of another shape or kind."""
-        scores = asks.checked(scores)
-        if (self._phase(asks.rows) != state.WAIT).any():
+        """Hand over a guide's scores, [len(asks), literals]; refuses anything of another shape or kind.
+
+        `asks` says which ones are meant, no more: whatever a guide did to them, all searches that wait are answered.
+        """
+        if self._waiting is None or asks is not self._waiting[0]:
             raise ValueError("these asks were answered already")
+        rows = self._waiting[1]
+        scores = checked(scores, (len(rows), self.structure.literals))
+        self._waiting = None
         inner = np.where(self._tables.outer >= 0, self._tables.outer, 0)
         with np.errstate(over="ignore"):
-            slot = self._searches.counts[asks.rows, state.SLOT]
-            self._searches.score[asks.rows, slot] = np.where(self._tables.outer >= 0, scores[:, inner], 0)
-        hopeless = ~(asks.candidates & (scores != -np.inf)).any(axis=1)
+            slot = self._searches.counts[rows, state.SLOT]
+            self._searches.score[rows, slot] = np.where(self._tables.outer >= 0, scores[:, inner], 0)
+        hopeless = ~(self._candidates & (scores != -np.inf)).any(axis=1)
         counts = self._searches.counts
-        counts[asks.rows, state.HOPELESS] = np.where(hopeless, counts[asks.rows, state.TOP], 0)
-        counts[asks.rows, state.PHASE] = state.ARRANGE
+        counts[rows, state.HOPELESS] = np.where(hopeless, counts[rows, state.TOP], 0)
+        counts[rows, state.PHASE] = state.ARRANGE
 
     def run(
         self,
-        guide: Guide | None = None,
+        guide: Ranks | None = None,
         stopped: Callable[[], bool] = lambda: False,
         turn: AbstractContextManager[Any] | None = None,
     ) -> None:
@@ -306,21 +325,23 @@ class Engine:
 
         `turn` is held while the guide is asked, so that threads can share one; waiting for it is nobody's time.
         """
+        asked = None if guide is None else as_guide(guide)
         while asks := self.advance(stopped):
-            if guide is None:
+            if asked is None:
                 raise ValueError("the searches wait for a ranking, but there is no guide")
+            rows = self._live
             with turn or nullcontext():
                 begin = perf_counter()
-                scores = guide.rank(asks)
+                scores = asked.rank(asks)
                 took = perf_counter() - begin
             begin = perf_counter()
             self.answer(asks, scores)
             took += perf_counter() - begin + self._handing  # what nobody would do without a guide
             self.batches += 1
-            self.asked += len(asks)
-            self.calls[asks.rows] += int(getattr(guide, "passes", 0))
-            self.guide_seconds[asks.rows] += took / len(asks)
-            self._end_late(asks.rows)
+            self.asked += len(rows)
+            self.calls[rows] += asked.passes
+            self.guide_seconds[rows] += took / len(rows)
+            self._end_late(rows)
 
     @property
     def occupancy(self) -> float:
@@ -415,6 +436,13 @@ class Engine:
         chosen = np.sort(self._chosen(rows), axis=1)
         true = chosen if chosen.min(initial=0) >= 0 else [row[row >= 0] for row in chosen]
         return verified([self.instances[r] for r in rows], list(true))
+
+
+def fitted(work: int, took: float, most: int) -> int:
+    """Work of the next slice, where one with so much work took so many seconds; at most `most`."""
+    if took > SLOW:
+        return max(1, int(work * SLOW / took))
+    return min(2 * work, most) if took < QUICK else work
 
 
 def verified(instances: Sequence[Instance], true: Sequence[NDArray[np.int64]]) -> list[Any]:

@@ -3,8 +3,6 @@
 One row of `Searches` is one search. `advance` runs rows until each is finished, at its limit, out of its slice of
 work, or waiting for a ranking; a row can be put aside at any of these points and taken up again later, in any order,
 and its counters come out the same. Nothing is allocated per node and nothing is recursive.
-
-All jitted functions that call each other live in this file: Numba's cache does not notice a change in another file.
 """
 
 from __future__ import annotations
@@ -12,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from dibs.search.machine import borrow, ones, trailing_zeros
+from dibs.compiled import entry, part
+from dibs.search.machine import borrow, ones, trailing_zeros, view, view_row
 from dibs.search.state import (
     AGAIN,
     ARITY,
@@ -64,8 +62,9 @@ from dibs.search.tables import CHOSEN, FORCE, ONE, SHIFT, Tables
 
 Int = Any  # a machine integer, signed or not as Numba infers it
 
-# A call would pass every array of the state by value, on the stack: the parts are inlined into `advance` instead.
-_part = njit(forceinline=True, error_model="numpy")
+# `watching` and `rich`, of `Tables` and `Rules`: None or a number. They are arguments, because what stands under
+# `if watching is not None` is then not even looked at by Numba where it is None: each form has only its own code.
+Flag = int | None
 
 _at = np.uintp  # an index known not to be negative: spares the wrap-around check of a signed one
 _BIT = np.uint64(1)
@@ -86,43 +85,13 @@ STEP_LEAST = float(np.log(0.25))  # and every further run paths that are so much
 LEAST_CHANCE = 1e-6  # no guide is surer than that of what is not the case
 
 
-@_part
-def row_of(s: Searches, r: Int) -> Searches:
-    """One search as views of one dimension less."""
-    return Searches(
-        borrow(s.plane[r]), borrow(s.group[r]), borrow(s.left[r]), borrow(s.alive[r]), borrow(s.value[r]),
-        borrow(s.trail[r]), borrow(s.lost[r]),
-        borrow(s.frame_branch[r]), borrow(s.frame_mark[r]), borrow(s.frame_next[r]), borrow(s.frame_end[r]),
-        borrow(s.frame_found[r]), borrow(s.order[r]), borrow(s.weight[r]), borrow(s.standing[r]),
-        borrow(s.frame_slot[r]), borrow(s.frame_ask[r]),
-        borrow(s.frame_trust[r]), borrow(s.frame_mass[r]), borrow(s.frame_rest[r]), borrow(s.slot_ask[r]),
-        borrow(s.chance[r]), borrow(s.lesson[r]), borrow(s.real[r]), borrow(s.score[r]), borrow(s.log[r]),
-        borrow(s.answer[r]), borrow(s.counts[r]),
-    )  # fmt: skip
-
-
-@_part
-def borrowed(t: Tables) -> Tables:
-    return Tables(
-        t.rows, t.values, t.planes, t.forcing, t.watching, t.sweeping, t.hopeless,
-        borrow(t.base), borrow(t.plane), borrow(t.plane_value), borrow(t.plane_first), borrow(t.mate_start),
-        borrow(t.mate_word), borrow(t.mate_mask), borrow(t.watch_start), borrow(t.watch), borrow(t.group),
-        borrow(t.act), borrow(t.piece_start), borrow(t.piece), borrow(t.left), borrow(t.whole), borrow(t.alive),
-        borrow(t.whole_group), borrow(t.side_start), borrow(t.side),
-        borrow(t.unit_start), borrow(t.unit_low), borrow(t.unit_high),
-        borrow(t.peer_start), borrow(t.peer_word), borrow(t.peer_mask),
-        borrow(t.member_start), borrow(t.member), borrow(t.exact), borrow(t.clause),
-        borrow(t.unit), borrow(t.address), borrow(t.outer),
-    )  # fmt: skip
-
-
-@_part
+@part
 def first_word(row: Int, values: Int) -> Int:
     """The plane word of value 0 for these 64 domains; the other values follow at every second word."""
     return (row >> 1) * 2 * values + (row & 1)
 
 
-@_part
+@part
 def choose(t: Tables, s: Searches, address: Int, alone: bool, length: Int) -> tuple[bool, Int]:
     """Make a literal true and kill its mates in the planes; returns (it was open, new trail length).
 
@@ -155,7 +124,7 @@ def choose(t: Tables, s: Searches, address: Int, alone: bool, length: Int) -> tu
     return True, kill(t, s, np.int64(t.base[_at(domain)]) + value, length)
 
 
-@_part
+@part
 def kill(t: Tables, s: Searches, row: Int, length: Int) -> Int:
     """Kill what row `row` of the mates has in the planes; returns the new trail length."""
     for k in range(t.mate_start[_at(row)], t.mate_start[_at(row + 1)]):
@@ -168,7 +137,7 @@ def kill(t: Tables, s: Searches, row: Int, length: Int) -> Int:
     return length
 
 
-@_part
+@part
 def watched(t: Tables, s: Searches, i: Int, bit: Int) -> tuple[Int, Int, Any]:
     """(literal, address, chosen or killed) of one bit of trail entry `i`."""
     planes = t.planes
@@ -182,7 +151,7 @@ def watched(t: Tables, s: Searches, i: Int, bit: Int) -> tuple[Int, Int, Any]:
     return np.int64(t.base[_at(domain)]) + value, (domain << 6) + value, word >= planes
 
 
-@_part
+@part
 def digest(
     t: Tables, s: Searches, mark: Int, length: Int, queue: NDArray[np.uint32], tail: Int, locks: Int
 ) -> tuple[bool, Int, Int]:
@@ -218,7 +187,7 @@ def digest(
     return consistent, tail, locks
 
 
-@_part
+@part
 def lose(t: Tables, s: Searches, piece: Int, queue: NDArray[np.uint32], locks: Int) -> Int:
     """Take a piece that has died out of its wholes, and queue the one that is left alone in one of them.
 
@@ -235,7 +204,7 @@ def lose(t: Tables, s: Searches, piece: Int, queue: NDArray[np.uint32], locks: I
     return locks
 
 
-@_part
+@part
 def enlist(s: Searches, row: Int, first: Int, single: Int, queue: NDArray[np.uint32], tail: Int) -> Int:
     """Queue the one open literal of each domain in `single`; returns the new queue length."""
     while single:
@@ -249,7 +218,7 @@ def enlist(s: Searches, row: Int, first: Int, single: Int, queue: NDArray[np.uin
     return tail
 
 
-@_part
+@part
 def sweep(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
     """Queue the last value of every undecided domain that has only one; returns how many, or -1 if one has none."""
     planes, rows, values = t.planes, t.rows, t.values
@@ -271,7 +240,7 @@ def sweep(t: Tables, s: Searches, queue: NDArray[np.uint32]) -> Int:
     return tail
 
 
-@_part
+@part
 def sweep_units(t: Tables, s: Searches, queue: NDArray[np.uint32], values: Int) -> Int:
     """Queue the last place of every swept group of these values (a bitset) that has only one.
 
@@ -306,7 +275,7 @@ def sweep_units(t: Tables, s: Searches, queue: NDArray[np.uint32], values: Int) 
     return tail
 
 
-@_part
+@part
 def values_changed(t: Tables, s: Searches, mark: Int, length: Int) -> Int:
     """The values, as a bitset, that some domain has lost on the trail from `mark`."""
     changed = _NONE
@@ -317,9 +286,9 @@ def values_changed(t: Tables, s: Searches, mark: Int, length: Int) -> Int:
     return changed
 
 
-@_part
+@part
 def propagate(
-    t: Tables, s: Searches, queue: NDArray[np.uint32], tail: Int, settled: Int, length: Int
+    t: Tables, s: Searches, watching: Flag, queue: NDArray[np.uint32], tail: Int, settled: Int, length: Int
 ) -> tuple[bool, Int]:
     """Choose the queued addresses and all that follows; returns (consistent, new trail length). Locks come last.
 
@@ -328,21 +297,21 @@ def propagate(
     head = 0
     alone = False
     locks = np.int64(len(queue))
-    if len(t.watching) > 0:
+    if watching is not None:
         consistent, tail, locks = digest(t, s, settled, length, queue, tail, locks)
         if not consistent:
             return False, length
     while True:
-        while head < tail or (len(t.watching) > 0 and locks < len(queue)):
+        while head < tail or (watching is not None and locks < len(queue)):
             mark = length
             was_open, consistent = True, True
             if head < tail:
                 was_open, length = choose(t, s, queue[_at(head)], alone, length)
                 head += 1
-            elif len(t.watching) > 0:
+            elif watching is not None:
                 length = kill(t, s, len(t.outer) + np.int64(queue[_at(locks)]), length)
                 locks += 1
-            if len(t.watching) > 0:
+            if watching is not None:
                 consistent, tail, locks = digest(t, s, mark, length, queue, tail, locks)
             if not (was_open and consistent):
                 return False, length
@@ -359,10 +328,10 @@ def propagate(
             return tail == 0, length
 
 
-@_part
-def undo(t: Tables, s: Searches, length: Int, mark: Int) -> None:
+@part
+def undo(t: Tables, s: Searches, watching: Flag, length: Int, mark: Int) -> None:
     """Take back everything on the trail above `mark`."""
-    if len(t.watching) > 0:
+    if watching is not None:
         for i in range(mark, length):
             bits = s.lost[_at(i)]
             while bits:
@@ -382,7 +351,7 @@ def undo(t: Tables, s: Searches, length: Int, mark: Int) -> None:
         s.plane[s.trail[_at(i)]] ^= s.lost[_at(i)]
 
 
-@_part
+@part
 def scramble(seed: Int, node: Int, item: Int) -> Int:
     """A well-mixed 63-bit number: `random` choices depend on seed, node and item, not on how searches interleave."""
     x = np.uint64(seed) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(node)
@@ -392,7 +361,7 @@ def scramble(seed: Int, node: Int, item: Int) -> Int:
     return np.int64((x * np.uint64(0xD6E8FEB86659FD93)) >> _BIT)
 
 
-@_part
+@part
 def fewest(t: Tables, s: Searches, row: Int) -> tuple[Int, Int]:
     """Of 64 domains: the least number of open literals of an undecided one, and the bitset of those that have it."""
     planes, values = t.planes, t.values
@@ -433,7 +402,7 @@ def fewest(t: Tables, s: Searches, row: Int) -> tuple[Int, Int]:
     return size, free
 
 
-@_part
+@part
 def pairs(t: Tables, s: Searches, row: Int) -> Int:
     """Of 64 domains: the bitset of undecided ones with exactly two open literals."""
     first = first_word(row, t.values)
@@ -446,7 +415,7 @@ def pairs(t: Tables, s: Searches, row: Int) -> Int:
     return two & ~three & s.plane[_at(t.planes + row)]
 
 
-@_part
+@part
 def reach(t: Tables, s: Searches, domain: Int, value: Int, bits: NDArray[np.uint64]) -> Int:
     """How far a choice reaches: the options that it takes from other domains, and those that it decides by that.
 
@@ -461,7 +430,7 @@ def reach(t: Tables, s: Searches, domain: Int, value: Int, bits: NDArray[np.uint
     return taken
 
 
-@_part
+@part
 def reaches(t: Tables, s: Searches, domain: Int, bits: NDArray[np.uint64]) -> Int:
     """How far all choices at a domain reach together."""
     word = first_word(domain >> 6, t.values)
@@ -472,14 +441,14 @@ def reaches(t: Tables, s: Searches, domain: Int, bits: NDArray[np.uint64]) -> In
     return total
 
 
-@_part
+@part
 def is_open(t: Tables, s: Searches, address: Int) -> bool:
     """Whether a literal is open, or true."""
     word = first_word(address >> 12, t.values) + 2 * (address & 63)
     return bool((s.plane[_at(word)] >> (np.uint64(address >> 6) & _LOW)) & _BIT)
 
 
-@_part
+@part
 def members(t: Tables, branch: Int) -> tuple[Int, Int]:
     """(where the members of what a node branches on begin in `Tables.member`, how many): see `member`."""
     domains = np.int64(len(t.base) - 1)
@@ -489,13 +458,13 @@ def members(t: Tables, branch: Int) -> tuple[Int, Int]:
     return first, np.int64(t.member_start[_at(branch - domains + 1)]) - first
 
 
-@_part
+@part
 def member(t: Tables, branch: Int, first: Int, i: Int) -> Int:
     """The address of member `i` of a domain, which may not be there and is not open then, or of a group."""
     return (branch << 6) + i if first < 0 else np.int64(t.member[_at(first + i)])
 
 
-@_part
+@part
 def first_undecided(t: Tables, s: Searches) -> Int:
     """The undecided domain of the lowest number; -1 when all are decided."""
     for row in range(t.rows):
@@ -504,7 +473,7 @@ def first_undecided(t: Tables, s: Searches) -> Int:
     return -1
 
 
-@_part
+@part
 def weight(t: Tables, s: Searches, literal: Int, base: float) -> float:
     """The sum of base^-k over the watched groups of a literal that are not satisfied, with k open members.
 
@@ -518,7 +487,7 @@ def weight(t: Tables, s: Searches, literal: Int, base: float) -> float:
     return found
 
 
-@_part
+@part
 def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
     """A variable of the open clause with the fewest open literals; -1 when all clauses are satisfied.
 
@@ -561,7 +530,7 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
     return found
 
 
-@_part
+@part
 def stand(s: Searches) -> None:
     """Note the groups that the root leaves open: no node below has others."""
     count = np.int64(0)
@@ -572,7 +541,7 @@ def stand(s: Searches) -> None:
     s.counts[STANDING] = count
 
 
-@_part
+@part
 def weightiest(t: Tables, s: Searches) -> Int:
     """What to branch on: of all open groups the one with the fewest open members for its weight; -1: there is none.
 
@@ -599,8 +568,8 @@ def weightiest(t: Tables, s: Searches) -> Int:
     return -1
 
 
-@_part
-def select(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Int:
+@part
+def select(t: Tables, s: Searches, watching: Flag, rules: Rules, bits: NDArray[np.uint64]) -> Int:
     """What to branch on: the undecided domain with the fewest open literals (MRV), ties by `rules.tie`; -1: none.
 
     Where every variable has two values and there are clauses, a variable of the smallest open clause. Selection
@@ -609,9 +578,9 @@ def select(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> In
     planes, rows, tie = t.planes, t.rows, rules.tie
     if rules.select == 3:
         return first_undecided(t, s)
-    if len(t.watching) > 0 and rules.select == 4:
+    if watching is not None and rules.select == 4:
         return weightiest(t, s)
-    if len(t.watching) > 0 and len(t.clause) > 0:
+    if watching is not None and len(t.clause) > 0:
         domain = in_clause(t, s, tie)
         return domain if domain >= 0 else first_undecided(t, s)
     surely = 2 if t.forcing else 0  # no undecided domain can have fewer
@@ -648,8 +617,10 @@ def select(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> In
     return best
 
 
-@_part
-def arrange(t: Tables, s: Searches, branch: Int, order: Int, slot: Int, first: Int, keys: NDArray[np.float64]) -> Int:
+@part
+def arrange(
+    t: Tables, s: Searches, watching: Flag, branch: Int, order: Int, slot: Int, first: Int, keys: NDArray[np.float64]
+) -> Int:
     """Write the open literals of `branch` to `order[first:]`, best first; returns where they end.
 
     Equal keys stay in ascending order. BY_SCORE goes by the ranking in `slot`.
@@ -672,7 +643,7 @@ def arrange(t: Tables, s: Searches, branch: Int, order: Int, slot: Int, first: I
         elif order == BY_SCORE:
             key = score_of(s, slot, literal)
         elif order == 5:
-            key = weight(t, s, literal, 2.0) if len(t.watching) > 0 else 0.0
+            key = weight(t, s, literal, 2.0) if watching is not None else 0.0
         spot = end
         if order:
             while spot > first and keys[spot - 1] < key:
@@ -685,8 +656,8 @@ def arrange(t: Tables, s: Searches, branch: Int, order: Int, slot: Int, first: I
     return end
 
 
-@_part
-def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> Int:
+@part
+def start(t: Tables, s: Searches, rich: Flag, rules: Rules, queue: NDArray[np.uint32]) -> Int:
     """Lay out a fresh state and queue the givens, which stand in `order[:counts[GIVEN]]`; returns the queue length."""
     for i in range(len(t.plane)):
         s.plane[_at(i)] = t.plane[_at(i)]
@@ -701,7 +672,7 @@ def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
     if t.hopeless:
         s.counts[PHASE] = UNSAT
         return -1
-    if len(rules.rich) > 0:
+    if rich is not None:
         for i in range(len(s.lesson)):
             s.lesson[_at(i)] = 0
         s.counts[SLOT] = NO_SLOT
@@ -716,15 +687,15 @@ def start(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> In
     return tail
 
 
-@_part
-def note(s: Searches, rules: Rules, kind: Int, what: Int) -> None:
+@part
+def note(s: Searches, rich: Flag, kind: Int, what: Int) -> None:
     """Log an event, where events are wanted."""
-    if len(rules.rich) > 0 and len(s.log):
+    if rich is not None and len(s.log):
         s.log[s.counts[LOGGED]] = (kind << EVENT) | what
         s.counts[LOGGED] += 1
 
 
-@_part
+@part
 def score_of(s: Searches, slot: Int, literal: Int) -> float:
     """What a ranking says of a literal, less what cut runs have taught.
 
@@ -735,7 +706,7 @@ def score_of(s: Searches, slot: Int, literal: Int) -> float:
     return key - float(s.lesson[_at(literal)])
 
 
-@_part
+@part
 def first_choice(t: Tables, s: Searches, slot: Int, branch: Int) -> tuple[float, Int]:
     """(share, value) of the member of a branch that a ranking puts first: softmax of its scores over what is open."""
     first, count = members(t, branch)
@@ -752,7 +723,7 @@ def first_choice(t: Tables, s: Searches, slot: Int, branch: Int) -> tuple[float,
     return 1.0 / max(total, 1.0), best
 
 
-@_part
+@part
 def here(s: Searches, top: Int) -> float:
     """The probability that the solution is below a node, by the rankings so far and what has been refuted."""
     mass = np.exp(s.frame_mass[top])
@@ -760,8 +731,10 @@ def here(s: Searches, top: Int) -> float:
     return float(mass / total) if total > 0 else 0.0
 
 
-@_part
-def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: NDArray[np.uint64]) -> tuple[Int, float]:
+@part
+def pick(
+    t: Tables, s: Searches, watching: Flag, rules: Rules, slot: Int, fallback: Int, bits: NDArray[np.uint64]
+) -> tuple[Int, float]:
     """(domain to branch on, share of its first value) by the ranking in `slot`; `fallback` is what MRV takes.
 
     `confident`: the choice that is sure and reaches far. Where the solution is probably elsewhere, MRV it is: a subtree
@@ -775,7 +748,7 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
     if rules.select == 4:
         return fallback, first_choice(t, s, slot, fallback)[0]
     size, _ = fewest(t, s, fallback >> 6)
-    clauses = rules.select == 2 and len(t.watching) > 0 and len(t.clause) > 0
+    clauses = rules.select == 2 and watching is not None and len(t.clause) > 0
     elsewhere = not clauses and here(s, s.counts[TOP] - 1) < HOPEFUL
     if rules.select == 0 or rules.select == 3 or size < 2 or elsewhere:
         return fallback, first_choice(t, s, slot, fallback)[0]
@@ -808,7 +781,7 @@ def pick(t: Tables, s: Searches, rules: Rules, slot: Int, fallback: Int, bits: N
     return best, best_share
 
 
-@_part
+@part
 def open_literals(t: Tables, s: Searches) -> Int:
     """Open literals of undecided domains, by counting bits."""
     found = np.int64(0)
@@ -820,7 +793,7 @@ def open_literals(t: Tables, s: Searches) -> Int:
     return found
 
 
-@_part
+@part
 def worth(t: Tables, s: Searches, rules: Rules, branch: Int, size: Int, top: Int) -> bool:
     """Whether a ranking of this node is expected to save more nodes than it costs.
 
@@ -836,13 +809,13 @@ def worth(t: Tables, s: Searches, rules: Rules, branch: Int, size: Int, top: Int
     return bool(here(s, top) * max(1.0 / (1.0 + np.exp(-logit)) - now, 0.0) * nodes > rules.price)
 
 
-@_part
-def asking(t: Tables, s: Searches, rules: Rules, branch: Int, top: Int) -> bool:
+@part
+def asking(t: Tables, s: Searches, watching: Flag, rules: Rules, branch: Int, top: Int) -> bool:
     """Whether the guide is asked about a node that would branch on `branch` without it."""
     if rules.trigger == 0:
         return False
     size = np.int64(0)
-    if len(t.watching) > 0 and (rules.select == 4 or (len(t.clause) > 0 and rules.select != 3)):
+    if watching is not None and (rules.select == 4 or (len(t.clause) > 0 and rules.select != 3)):
         size = s.counts[ARITY]  # of the group
     else:
         first = first_word(branch >> 6, t.values)
@@ -853,7 +826,7 @@ def asking(t: Tables, s: Searches, rules: Rules, branch: Int, top: Int) -> bool:
     return bool(size >= 2 and (rules.trigger == 1 or (size == 2) == (rules.trigger == 2)))
 
 
-@_part
+@part
 def kept(s: Searches, rules: Rules, top: Int) -> tuple[Int, bool]:
     """(slot of the nearest ranking above a node or NO_SLOT, whether it may be used without asking anew).
 
@@ -873,7 +846,7 @@ def kept(s: Searches, rules: Rules, top: Int) -> tuple[Int, bool]:
     return NO_SLOT, False
 
 
-@_part
+@part
 def weigh(s: Searches, top: Int) -> None:
     """The probability of the path to a new node, and of all that is still to be tried above it."""
     if top == 0:
@@ -889,7 +862,7 @@ def weigh(s: Searches, top: Int) -> None:
     s.frame_rest[top] = s.frame_rest[top - 1] + np.exp(above) * left
 
 
-@_part
+@part
 def free_slot(s: Searches, top: Int) -> Int:
     """Where a ranking of the node goes: above those of its ancestors, or in place of the last one.
 
@@ -906,8 +879,8 @@ def free_slot(s: Searches, top: Int) -> Int:
     return last if fresh > last else fresh
 
 
-@_part
-def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uint64]) -> None:
+@part
+def consult(t: Tables, s: Searches, watching: Flag, rules: Rules, top: Int, bits: NDArray[np.uint64]) -> None:
     """Find a ranking for the node just opened: one that is kept, or the guide's answer (phase WAIT), or none."""
     counts = s.counts
     branch = np.int64(s.frame_branch[top])
@@ -919,17 +892,17 @@ def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uin
             return  # no order of values can help here
         counts[HOPELESS] = 0
     if rules.static:
-        if asking(t, s, rules, branch, top):
+        if asking(t, s, watching, rules, branch, top):
             if counts[RANKED]:
                 s.frame_slot[top] = 0
-                s.frame_branch[top] = pick(t, s, rules, 0, branch, bits)[0]
+                s.frame_branch[top] = pick(t, s, watching, rules, 0, branch, bits)[0]
             elif counts[ASKS] < rules.asks:
                 counts[RANKED] = 1
                 ask(s, 0, top)
         return
     slot, trusted = kept(s, rules, top)
     if slot != NO_SLOT:
-        best, share = pick(t, s, rules, slot, branch, bits)
+        best, share = pick(t, s, watching, rules, slot, branch, bits)
         s.frame_slot[top] = slot
         s.frame_ask[top] = s.slot_ask[slot]
         if trusted and (top == 0 or share >= rules.keep):
@@ -938,7 +911,7 @@ def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uin
             return
     # Where there is a ranking and the solution is probably elsewhere, another one would be wasted.
     hopeful = slot == NO_SLOT or here(s, top) >= HOPEFUL
-    if hopeful and counts[ASKS] < rules.asks and asking(t, s, rules, branch, top):
+    if hopeful and counts[ASKS] < rules.asks and asking(t, s, watching, rules, branch, top):
         if top == 0 and len(s.slot_ask) > 1:
             counts[RANKED] = 1
         ask(s, free_slot(s, top), top)
@@ -946,7 +919,7 @@ def consult(t: Tables, s: Searches, rules: Rules, top: Int, bits: NDArray[np.uin
         s.frame_branch[top] = best
 
 
-@_part
+@part
 def ask(s: Searches, slot: Int, top: Int) -> None:
     """Wait for the guide's ranking of the innermost node; it goes to `slot`."""
     s.counts[ASKS] += 1
@@ -958,7 +931,7 @@ def ask(s: Searches, slot: Int, top: Int) -> None:
     s.frame_trust[top] = True
 
 
-@_part
+@part
 def luby(i: Int) -> Int:
     """1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ...: the i-th, from 1."""
     size = np.int64(1)
@@ -972,7 +945,7 @@ def luby(i: Int) -> Int:
     return size // 2
 
 
-@_part
+@part
 def begin(s: Searches, rules: Rules) -> None:
     """Begin a run: its budget."""
     counts = s.counts
@@ -982,10 +955,10 @@ def begin(s: Searches, rules: Rules) -> None:
     elif rules.strategy == 2:
         s.real[LEAST] = FIRST_LEAST if counts[RUN] == 1 else min(s.real[LEAST] + STEP_LEAST, s.real[PUT_OFF])
         s.real[PUT_OFF] = -np.inf
-    note(s, rules, BEGUN, counts[RUN])
+    note(s, rules.rich, BEGUN, counts[RUN])
 
 
-@_part
+@part
 def learn(t: Tables, s: Searches) -> None:
     """What a run that was cut teaches: the choices that it ended on are less likely than rankings say."""
     for top in range(s.counts[TOP]):
@@ -994,8 +967,8 @@ def learn(t: Tables, s: Searches) -> None:
         s.lesson[_at(literal)] += np.float32(LESSON)
 
 
-@_part
-def again(t: Tables, s: Searches, rules: Rules) -> Int:
+@part
+def again(t: Tables, s: Searches, watching: Flag, rules: Rules) -> Int:
     """Go back to the root for another run; returns the queue length, 0.
 
     What the last run refuted at the root stays out: those values are killed for good.
@@ -1006,7 +979,7 @@ def again(t: Tables, s: Searches, rules: Rules) -> Int:
         learn(t, s)
     mark = np.int64(s.frame_mark[0])
     if counts[TOP]:
-        undo(t, s, counts[TRAIL], mark)
+        undo(t, s, watching, counts[TRAIL], mark)
         counts[TRAIL] = mark
     length = mark
     if counts[TOP]:
@@ -1024,25 +997,25 @@ def again(t: Tables, s: Searches, rules: Rules) -> Int:
     return 0
 
 
-@_part
-def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> None:
+@part
+def enter(t: Tables, s: Searches, watching: Flag, rich: Flag, rules: Rules, bits: NDArray[np.uint64]) -> None:
     """On a consistent state: note a solution, or open a node at what is selected."""
     counts = s.counts
     if counts[TOP] == 0 and len(s.weight) > 0:
         stand(s)
-    branch = select(t, s, rules, bits)
+    branch = select(t, s, watching, rules, bits)
     if branch < 0:
         if counts[SOLUTIONS] < len(s.answer):
             for i in range(len(s.value)):
                 s.answer[counts[SOLUTIONS], i] = s.value[_at(i)]
         counts[SOLUTIONS] += 1
         counts[PHASE] = SAT if counts[SOLUTIONS] >= rules.wanted or counts[TOP] == 0 else TRY
-        note(s, rules, SOLVED, 0)
+        note(s, rich, SOLVED, 0)
         return
     if counts[NODES] + rules.ask_nodes * counts[ASKS] >= counts[MOST]:
         counts[PHASE] = LIMIT
         return
-    if len(rules.rich) > 0 and rules.strategy == 1 and counts[NODES] >= counts[RUN_END] and counts[TOP]:
+    if rich is not None and rules.strategy == 1 and counts[NODES] >= counts[RUN_END] and counts[TOP]:
         counts[PHASE] = AGAIN
         return
     counts[NODES] += 1
@@ -1052,27 +1025,35 @@ def enter(t: Tables, s: Searches, rules: Rules, bits: NDArray[np.uint64]) -> Non
     counts[TOP] = top + 1
     counts[DEPTH] = max(counts[DEPTH], top + 1)
     counts[PHASE] = ARRANGE
-    if len(rules.rich) > 0:
-        consult(t, s, rules, top, bits)
+    if rich is not None:
+        consult(t, s, watching, rules, top, bits)
 
 
-@_part
-def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64], bits: NDArray[np.uint64]) -> None:
+@part
+def lay_out(
+    t: Tables,
+    s: Searches,
+    watching: Flag,
+    rich: Flag,
+    rules: Rules,
+    keys: NDArray[np.float64],
+    bits: NDArray[np.uint64],
+) -> None:
     """Put the values of the innermost node in order."""
     top = s.counts[TOP] - 1
     first = np.int64(s.frame_end[top - 1]) if top else np.int64(0)
     order, slot = rules.order, np.int64(NO_SLOT)
-    if len(rules.rich) > 0:
+    if rich is not None:
         slot = np.int64(s.frame_slot[top])
         if slot != NO_SLOT:
             order = BY_SCORE
             if s.counts[SLOT] == slot:  # it was made for this node
                 if not s.counts[HOPELESS]:
-                    s.frame_branch[top] = pick(t, s, rules, slot, np.int64(s.frame_branch[top]), bits)[0]
+                    s.frame_branch[top] = pick(t, s, watching, rules, slot, np.int64(s.frame_branch[top]), bits)[0]
                 s.counts[SLOT] = NO_SLOT
     branch = np.int64(s.frame_branch[top])
-    end = arrange(t, s, branch, order, slot, first, keys)
-    if len(rules.rich) > 0:
+    end = arrange(t, s, watching, branch, order, slot, first, keys)
+    if rich is not None:
         total = 0.0
         for i in range(first, end):
             share = np.exp(keys[i] - keys[first]) if order == BY_SCORE else 1.0
@@ -1083,10 +1064,10 @@ def lay_out(t: Tables, s: Searches, rules: Rules, keys: NDArray[np.float64], bit
     s.frame_next[top] = first
     s.frame_end[top] = end
     s.counts[PHASE] = TRY
-    note(s, rules, ENTERED, branch)
+    note(s, rich, ENTERED, branch)
 
 
-@_part
+@part
 def put_off(s: Searches, rules: Rules, top: Int) -> bool:
     """Strategy `discrepancy`: whether the next value of a node is too unlikely for this run."""
     if rules.strategy != 2 or s.frame_next[top] == s.frame_end[top]:
@@ -1098,28 +1079,30 @@ def put_off(s: Searches, rules: Rules, top: Int) -> bool:
     return True
 
 
-@_part
-def next_value(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) -> Int:
+@part
+def next_value(t: Tables, s: Searches, watching: Flag, rich: Flag, rules: Rules, queue: NDArray[np.uint32]) -> Int:
     """Take back the last value of the innermost node and queue the next one; returns the queue length, 1.
 
     When there is none the node is done, and with it the value that led to it: then it returns -1.
     """
     counts = s.counts
     top = counts[TOP] - 1
-    undo(t, s, counts[TRAIL], s.frame_mark[top])
+    undo(t, s, watching, counts[TRAIL], s.frame_mark[top])
     counts[TRAIL] = s.frame_mark[top]
-    late = len(rules.rich) > 0 and put_off(s, rules, top)
+    late = False
+    if rich is not None:
+        late = put_off(s, rules, top)
     if late or s.frame_next[top] == s.frame_end[top]:
         counts[TOP] = top
         if top == 0:
             counts[PHASE] = SAT if counts[SOLUTIONS] else UNSAT
-            if len(rules.rich) > 0 and rules.strategy == 2 and s.real[PUT_OFF] > -np.inf:
+            if rich is not None and rules.strategy == 2 and s.real[PUT_OFF] > -np.inf:
                 counts[PHASE] = AGAIN
         elif s.frame_found[top - 1] == counts[SOLUTIONS]:
             counts[BACKTRACKS] += 1
-            note(s, rules, FAILED, 0)
+            note(s, rich, FAILED, 0)
         return -1
-    note(s, rules, TRIED, np.int64(s.order[s.frame_next[top]]))
+    note(s, rich, TRIED, np.int64(s.order[s.frame_next[top]]))
     counts[TRIES] += 1
     queue[0] = s.order[s.frame_next[top]]
     s.frame_next[top] += np.uint32(1)
@@ -1127,10 +1110,12 @@ def next_value(t: Tables, s: Searches, rules: Rules, queue: NDArray[np.uint32]) 
     return 1
 
 
-@_part
+@part
 def advance_one(
     t: Tables,
     s: Searches,
+    watching: Flag,
+    rich: Flag,
     rules: Rules,
     budget: Int,
     queue: NDArray[np.uint32],
@@ -1141,26 +1126,26 @@ def advance_one(
     counts = s.counts
     stop = counts[WORK] + budget
     while counts[PHASE] < SAT and counts[PHASE] != WAIT and counts[WORK] < stop:
-        if len(rules.rich) > 0 and len(s.log) and counts[LOGGED] + 2 > len(s.log):
+        if rich is not None and len(s.log) and counts[LOGGED] + 2 > len(s.log):
             return
         phase = counts[PHASE]
         if phase == ENTER:
-            enter(t, s, rules, bits)
+            enter(t, s, watching, rich, rules, bits)
         elif phase == ARRANGE:
-            lay_out(t, s, rules, keys, bits)
+            lay_out(t, s, watching, rich, rules, keys, bits)
         else:
-            settled = counts[TRAIL]
+            settled, tail = counts[TRAIL], -1
             if phase == START:
-                tail = start(t, s, rules, queue)
+                tail = start(t, s, rich, rules, queue)
             elif phase == TRY:
-                tail = next_value(t, s, rules, queue)
+                tail = next_value(t, s, watching, rich, rules, queue)
                 settled = counts[TRAIL]
-            else:
+            elif rich is not None:
                 settled = np.int64(s.frame_mark[0])
-                tail = again(t, s, rules)
+                tail = again(t, s, watching, rules)
             if tail < 0:
                 continue
-            consistent, length = propagate(t, s, queue, tail, settled, counts[TRAIL])
+            consistent, length = propagate(t, s, watching, queue, tail, settled, counts[TRAIL])
             counts[WORK] += length - counts[TRAIL] + 1
             counts[TRAIL] = length
             if consistent:
@@ -1169,10 +1154,10 @@ def advance_one(
                 counts[PHASE] = UNSAT
             else:
                 counts[BACKTRACKS] += 1
-                note(s, rules, FAILED, 0)
+                note(s, rich, FAILED, 0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@entry(error_model="numpy")
 def advance(
     t: Tables,
     s: Searches,
@@ -1184,6 +1169,8 @@ def advance(
     bits: NDArray[np.uint64],
 ) -> None:
     """`advance_one` for each of `rows`; `queue` [G + 2L], `keys` [L] and `bits` [R] are scratch."""
-    table = borrowed(t)
+    table, options = view(t), view(rules)
     for r in rows:
-        advance_one(table, row_of(s, r), rules, budget, borrow(queue), borrow(keys), borrow(bits))
+        advance_one(
+            table, view_row(s, r), t.watching, rules.rich, options, budget, borrow(queue), borrow(keys), borrow(bits)
+        )

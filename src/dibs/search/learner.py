@@ -1,4 +1,4 @@
-"""The search that learns (learning.py): each instance by itself, from the state of its root on.
+"""The search that learns (nogoods/): each instance by itself, from the state of its root on.
 
 A guide is asked about the root, at once or after `after` nodes, and the search begins again with what it says: its
 scores order the members of the groups, and groups of which it is sure go first. Where that does not end soon, the
@@ -17,32 +17,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Guide
+from dibs.guide.asks import Asks, Guide, Ranks, as_guide, checked
 from dibs.problem.structure import Instance, Level, Need, Structure
-from dibs.search import learning
-from dibs.search.engine import MOST, Engine, verified
-from dibs.search.learning import Memory, Problem
+from dibs.search.engine import LONGEST, MOST, Engine, fitted, verified
+from dibs.search.nogoods import arrays, loop
+from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 
 Bools = NDArray[np.bool_]
 
-SLICE = 400  # conflicts between two looks at the clock
+SLICE = 400  # failures, and NODES nodes, between two looks at the clock, at most
+NODES = 100_000
+FIRST_NODES = 400  # of the first slice: nobody knows yet what a node takes
 TOGETHER = 32  # searches that ask the guide at once
 SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
 FAINT = -20.0  # log-probabilities below count as this one
 DIVE = 1024  # failures after which the first dive begins; then whenever there are four times as many
 ASKS = 12  # in a dive
 EVERY = 24  # nodes between them
-NEVER = MOST
+NEVER = arrays.NEVER
 _ready: list[bool] = []  # True once the search is compiled
-_STATUS = {learning.SAT: Status.SAT, learning.UNSAT: Status.UNSAT, learning.LIMIT: Status.LIMIT}
+_STATUS = {arrays.SAT: Status.SAT, arrays.UNSAT: Status.UNSAT, arrays.LIMIT: Status.LIMIT}
 
 
 def learn(
     instances: Sequence[Instance],
     options: Options,
-    guide: Guide | None,
+    guide: Ranks | None,
     *,
     places: Sequence[int],
     stopped: Callable[[], bool],
@@ -54,16 +56,16 @@ def learn(
     """
     _prepare()
     options = options.suited(instances[0].structure)
-    refusal = getattr(guide, "refusal", None)
     roots = Engine(instances, replace(options, strategy="dfs", nodes=0))
     roots.run(stopped=stopped)
     outcomes = roots.outcomes()
     waiting = [i for i in range(len(instances)) if not roots.decided(np.array([i]))[0]]
     if stopped():
         return [None if i in waiting else outcome for i, outcome in enumerate(outcomes)]
-    if guide is not None and waiting and refusal and refusal(instances[0].structure):
-        guide = None
-    asks = 0 if guide is None else 1 if getattr(guide, "static", False) else NEVER
+    asked = None if guide is None else as_guide(guide)
+    if asked is not None and waiting and asked.refusal(instances[0].structure):
+        asked = None
+    asks = 0 if asked is None else 1 if asked.static else NEVER
     for first in range(0, len(waiting), TOGETHER):
         rows = np.array(waiting[first : first + TOGETHER])
         searches = [
@@ -71,8 +73,8 @@ def learn(
             for i, open_, true in zip(rows, *roots.literals(rows), strict=True)
         ]
         while guided := [search for search in searches if search.advance(stopped)]:
-            assert guide is not None
-            _ask(guided, guide, turn)
+            assert asked is not None
+            _ask(guided, asked, turn)
         for row, search in zip(rows, searches, strict=True):
             outcomes[row] = search.outcome()
     return outcomes
@@ -83,7 +85,7 @@ def _prepare() -> None:
     if not _ready:
         start, none, no = np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.bool_)
         one = Problem(start, none, start, none, no, no)
-        learning.advance(one, memory(one), 1, 0)
+        loop.advance(one, memory(one), 1, 0)
         _ready.append(True)
 
 
@@ -98,18 +100,18 @@ def _ask(searches: Sequence[Search], guide: Guide, turn: AbstractContextManager[
         open=open_,
         true=true,
         candidates=open_.copy(),
-        depth=np.array([search.memory.counts[learning.LEVEL] for search in searches]),
+        depth=np.array([search.memory.counts[arrays.LEVEL] for search in searches]),
         selecting=True,
     )
     took = perf_counter() - begin
     with turn or nullcontext():
         begin = perf_counter()
-        scores = asks.checked(guide.rank(asks))
+        scores = checked(guide.rank(asks), open_.shape)
     for search, mine in zip(searches, scores, strict=True):
         search.answer(mine)
     took += perf_counter() - begin
     for search in searches:
-        search.calls += int(getattr(guide, "passes", 0))
+        search.calls += guide.passes
         search.guide_seconds += took / len(searches)
 
 
@@ -128,9 +130,11 @@ class Search:
         self.memory = memory(self.problem)
         if options.order == "random":
             self.memory.score[:] = np.random.default_rng((options.seed, place)).random(len(self.open))
-        self._most = MOST if options.nodes is None else options.nodes
+        self._unit = min(options.unit, LONGEST)
+        self._slice = FIRST_NODES  # nodes until the next look at the clock
+        self._most = MOST if options.nodes is None else min(options.nodes, MOST)
         self._asks = asks if options.asks is None else min(asks, options.asks)
-        self._ask_at = (options.after or 0) if self._asks else NEVER  # nodes
+        self._ask_at = min(options.after or 0, NEVER) if self._asks else NEVER  # nodes
         self._dive_at = NEVER  # failures
         self._dives = self._asks_left = 0  # dives that were begun; asks that are left in this one
         self._at_root = False  # the next answer is about the root
@@ -138,17 +142,17 @@ class Search:
 
     @property
     def _nodes(self) -> int:
-        return int(self.memory.counts[learning.NODES])
+        return int(self.memory.counts[arrays.NODES])
 
     @property
     def _failures(self) -> int:
-        return int(self.memory.counts[learning.CONFLICTS])
+        return int(self.memory.counts[arrays.CONFLICTS])
 
     def _going(self) -> bool:
         """Whether it is neither decided nor at a limit."""
         limit = self.options.seconds
         late = limit is not None and self.seconds + self.guide_seconds >= limit
-        undecided = self.memory.counts[learning.PHASE] in (learning.RUNNING, learning.LIMIT)
+        undecided = self.memory.counts[arrays.PHASE] in (arrays.RUNNING, arrays.LIMIT)
         return bool(undecided and self._nodes < self._most and not late)
 
     def advance(self, stopped: Callable[[], bool]) -> bool:
@@ -162,7 +166,7 @@ class Search:
 
     def _dive(self, stopped: Callable[[], bool]) -> None:
         """Go to the root. The first time the guide is asked about that alone."""
-        self.memory.counts[learning.RUN_END] = 0
+        self.memory.counts[arrays.RUN_END] = 0
         self._run(self._nodes, NEVER, stopped)
         self._asks_left = ASKS if self._dives else 1
         self._at_root = True
@@ -170,25 +174,28 @@ class Search:
 
     def _run(self, nodes: int, failures: int, stopped: Callable[[], bool]) -> None:
         """Go on until it is decided, has so many nodes or failures or no time left, or `stopped()`."""
-        self.memory.counts[learning.MOST] = nodes
+        counts = self.memory.counts
         while self._going() and self._failures < failures and not stopped():
-            counts = self.memory.counts
-            counts[learning.PHASE] = learning.RUNNING
+            counts[arrays.MOST] = most = min(nodes, self._nodes + self._slice)
+            counts[arrays.PHASE] = arrays.RUNNING
             begin = perf_counter()
-            learning.advance(self.problem, self.memory, self.options.unit, min(SLICE, failures - self._failures))
-            if counts[learning.FULL]:
+            budget = min(SLICE, 1 + self._slice // 4, failures - self._failures)
+            loop.advance(self.problem, self.memory, self._unit, budget)
+            if counts[arrays.FULL]:
                 self.memory = grown(self.memory)
-            self.seconds += perf_counter() - begin
-            if counts[learning.PHASE] == learning.LIMIT:
+            took = perf_counter() - begin
+            self.seconds += took
+            self._slice = fitted(self._slice, took, NODES)
+            if counts[arrays.PHASE] == arrays.LIMIT and most == nodes:
                 break
 
     def literals(self) -> tuple[Bools, Bools]:
         """[literals of the structure] which are open, and which are true."""
         state = self.memory.state
         open_, true = np.zeros((2, self.instance.structure.literals), bool)
-        open_[self.open[state == learning.OPEN]] = True
+        open_[self.open[state == arrays.OPEN]] = True
         true[self._true] = True
-        true[self.open[state == learning.TRUE]] = True
+        true[self.open[state == arrays.TRUE]] = True
         return open_, true
 
     def answer(self, scores: NDArray[Any]) -> None:
@@ -198,7 +205,7 @@ class Search:
         members still count for more.
         """
         m = self.memory
-        open_ = m.state == learning.OPEN
+        open_ = m.state == arrays.OPEN
         with np.errstate(over="ignore"):
             m.score[open_] = scores[self.open[open_]]
         if self._at_root:
@@ -207,7 +214,7 @@ class Search:
             m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
             m.real[0] = 1
             m.best[:] = 0
-            m.counts[learning.FURTHEST] = 0
+            m.counts[arrays.FURTHEST] = 0
         self._at_root = False
         self.asks += 1
         self._asks_left -= 1
@@ -220,17 +227,17 @@ class Search:
     def outcome(self) -> Outcome | None:
         """None where it was stopped."""
         counts = self.memory.counts
-        phase = int(counts[learning.PHASE])
+        phase = int(counts[arrays.PHASE])
         if self._going():
             return None
         solution = None
-        if phase == learning.SAT:
+        if phase == arrays.SAT:
             true = np.flatnonzero(self.literals()[1])
             [solution] = verified([self.instance], [true])
-        nodes, depth = self._nodes, int(counts[learning.DEPTH])
+        nodes, depth = self._nodes, int(counts[arrays.DEPTH])
         return Outcome(
             _STATUS.get(phase, Status.LIMIT), solution, nodes, self._failures, self.asks, depth, self.seconds,
-            int(phase == learning.SAT), self.calls, self.guide_seconds, nodes,
+            int(phase == arrays.SAT), self.calls, self.guide_seconds, nodes,
         )  # fmt: skip
 
 
@@ -273,20 +280,20 @@ def memory(p: Problem) -> Memory:
     sizes = np.diff(p.group_start)
     i4, i8, u1, f4 = np.int32, np.int64, np.uint8, np.float32
     owner = np.repeat(np.arange(groups), sizes)
-    counts = np.zeros(learning.COUNTERS, i8)
-    counts[[learning.FAILED, learning.BROKEN]] = -1
-    counts[learning.ROOM] = learning.FIRST_ROOM
+    counts = np.zeros(arrays.COUNTERS, i8)
+    counts[[arrays.FAILED, arrays.BROKEN]] = -1
+    counts[arrays.ROOM] = arrays.FIRST_ROOM
     if (p.need & (sizes == 0)).any():
-        counts[learning.PHASE] = learning.UNSAT
+        counts[arrays.PHASE] = arrays.UNSAT
     return Memory(
         np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals, i4),
         sizes.astype(i4), np.bincount(owner, p.group_member, groups).astype(i8), np.zeros(groups, i4),
         np.ones(groups), np.zeros(literals, f4), np.zeros(literals, u1),
         np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(groups + 1, i4), np.zeros(groups + 1, i4),
         np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(literals + 1, i8),
-        np.zeros(learning.ARENA, i4), np.zeros(learning.MANY, i4), np.zeros(learning.MANY, i4),
-        np.zeros(learning.MANY, i4), np.zeros(learning.MANY, f4),
-        np.full(literals, -1, i4), np.zeros(2 * learning.MANY, i4), counts, np.ones(1),
+        np.zeros(arrays.ARENA, i4), np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, i4),
+        np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, f4),
+        np.full(literals, -1, i4), np.zeros(2 * arrays.MANY, i4), counts, np.ones(1),
     )  # fmt: skip
 
 
@@ -296,7 +303,7 @@ def grown(m: Memory) -> Memory:
     def twice(array: NDArray[Any]) -> NDArray[Any]:
         return np.concatenate([array, np.zeros_like(array)])
 
-    m.counts[learning.FULL] = 0
+    m.counts[arrays.FULL] = 0
     return m._replace(
         **{name: twice(getattr(m, name)) for name in ("arena", "place", "length", "levels", "use", "link")}
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, TypeVar
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.core.imputils import lower_getattr_generic
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global
 from numba.extending import intrinsic, lower_builtin, models, overload, register_model
 from numpy.typing import NDArray
+
+Fields = TypeVar("Fields", bound=Any)
 
 
 def trailing_zeros(word: int) -> int:
@@ -29,6 +32,20 @@ def borrow(array: NDArray[Any]) -> NDArray[Any]:
     Safe as long as the caller of `advance` holds the arrays, which it does by passing them.
     """
     return array
+
+
+def view(fields: Fields) -> Fields:
+    """A named tuple by its address, its arrays borrowed, for compiled code; without Numba, the tuple itself.
+
+    Only in the function that Python calls, and for parts of it: the address is of its stack.
+    """
+    return fields
+
+
+def view_row(fields: Fields, row: int) -> Fields:
+    """The same of row `row` of all its arrays, each of one dimension less."""
+    found: Fields = fields._make(array[row] for array in fields)
+    return found
 
 
 class Span(types.Type):
@@ -57,17 +74,87 @@ def _borrow(_context: Any, array: Any) -> Any:
         raise TypeError(f"{array} cannot be borrowed")
     of = Span(array.dtype, array.ndim)
 
-    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        view = context.make_array(signature.args[0])(context, builder, args[0])
-        span = cgutils.create_struct_proxy(of)(context, builder)
-        span.data = view.data
-        shape = cgutils.unpack_tuple(builder, view.shape, of.ndim)
-        span.size = shape[0]
-        if of.ndim == 2:
-            span.row = shape[1]
-        return span._getvalue()
+    return of(array), lambda context, builder, signature, args: _span(context, builder, of, signature.args[0], args[0])
 
-    return of(array), emit
+
+class View(types.Type):
+    """The address of a named tuple of spans and numbers.
+
+    By value each call would pass some hundred numbers, and most of the time of compilation would go into that. Once all
+    parts are inlined, nothing of it is left: the compiler keeps the fields in registers.
+    """
+
+    def __init__(self, of: Any, kinds: tuple[Any, ...]) -> None:
+        self.names, self.kinds = of.fields, kinds
+        super().__init__(f"View({of.instance_class.__name__}, {', '.join(map(str, kinds))})")
+
+
+@register_model(View)
+class _ViewModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, of: View) -> None:
+        super().__init__(manager, of, manager[types.Tuple(of.kinds)].get_value_type().as_pointer())
+
+
+def _span(context: Any, builder: Any, of: Span, array: Any, value: Any, row: Any = None) -> Any:
+    """An array as a span, or one row of it."""
+    view = context.make_array(array)(context, builder, value)
+    span = cgutils.create_struct_proxy(of)(context, builder)
+    shape = cgutils.unpack_tuple(builder, view.shape, array.ndim)
+    span.data = view.data
+    if row is not None:
+        for size in shape[1:]:
+            row = builder.mul(row, size)
+        span.data, shape = builder.gep(view.data, [row]), shape[1:]
+    span.size = shape[0]
+    if of.ndim == 2:
+        span.row = shape[1]
+    return span._getvalue()
+
+
+def _viewed(of: Any, fewer: int) -> View:
+    """The type of a view of a named tuple whose arrays have `fewer` dimensions in it."""
+    arrays = [kind for kind in of.types if isinstance(kind, types.Array)]
+    if any(kind.layout != "C" or not 0 < kind.ndim - fewer < 3 for kind in arrays):
+        raise TypeError(f"{of} cannot be borrowed")
+    return View(
+        of, tuple(Span(kind.dtype, kind.ndim - fewer) if isinstance(kind, types.Array) else kind for kind in of.types)
+    )
+
+
+def _fill(context: Any, builder: Any, view: View, of: Any, value: Any, row: Any = None) -> Any:
+    """A view of `value` on the stack."""
+    place = cgutils.alloca_once(builder, context.get_value_type(view).pointee)
+    for i, (kind, array) in enumerate(zip(view.kinds, of.types, strict=True)):
+        field = builder.extract_value(value, i)
+        if isinstance(kind, Span):
+            field = _span(context, builder, kind, array, field, row)
+        builder.store(field, cgutils.gep_inbounds(builder, place, 0, i))
+    return place
+
+
+@intrinsic
+def _view(_context: Any, fields: Any) -> Any:
+    of = _viewed(fields, 0)
+    return of(fields), lambda context, builder, _, args: _fill(context, builder, of, fields, args[0])
+
+
+@intrinsic
+def _view_row(_context: Any, fields: Any, row: Any) -> Any:
+    of = _viewed(fields, 1)
+    return of(fields, types.intp), lambda context, builder, _, args: _fill(context, builder, of, fields, *args)
+
+
+@infer_getattr
+class _Field(AttributeTemplate):  # type: ignore[misc]
+    key = View
+
+    def generic_resolve(self, of: View, name: str) -> Any:  # type: ignore[override]
+        return dict(zip(of.names, of.kinds, strict=True)).get(name)
+
+
+@lower_getattr_generic(View)
+def _field(context: Any, builder: Any, of: View, place: Any, name: str) -> Any:
+    return builder.load(cgutils.gep_inbounds(builder, place, 0, of.names.index(name)))
 
 
 def _place(context: Any, builder: Any, of: Span, span: Any, index: Any, at: Any) -> Any:
@@ -149,6 +236,16 @@ def _trailing_zeros(word):  # type: ignore[no-untyped-def]
 @overload(borrow, inline="always")
 def _borrowed(array):  # type: ignore[no-untyped-def]
     return lambda array: _borrow(array)  # type: ignore[call-arg]
+
+
+@overload(view, inline="always")
+def _viewing(fields):  # type: ignore[no-untyped-def]
+    return lambda fields: _view(fields)  # type: ignore[call-arg]
+
+
+@overload(view_row, inline="always")
+def _viewing_row(fields, row):  # type: ignore[no-untyped-def]
+    return lambda fields, row: _view_row(fields, row)  # type: ignore[call-arg]
 
 
 @overload(ones, inline="always")

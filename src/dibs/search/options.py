@@ -15,6 +15,7 @@ Select = Literal["mrv", "mrv-confident", "confident", "first", "weighted", "auto
 
 LARGE = 256  # cells of the largest grid where `auto` is `confident`: 16x16
 RUN = 256  # nodes, or failures, of the shortest run in larger ones
+WEIGHTED_ORDERS = ("ascending", "true", "random", "oracle")  # of values that need not be those of one domain
 EASY = 96  # nodes of the search there before the guide comes in
 Strategy = Literal["dfs", "restarts", "discrepancy", "learn"]
 
@@ -71,7 +72,7 @@ class Options:
             raise ValueError("select = 'weighted' needs level naked, hidden or locked: eliminate watches no groups")
         if self.strategy == "learn" and self.select not in ("weighted", "auto"):
             raise ValueError(f"strategy = 'learn' needs select = 'weighted', not {self.select!r}")
-        if self.strategy == "learn" and self.order not in ("ascending", "true", "random", "oracle"):
+        if self.strategy == "learn" and self.order not in WEIGHTED_ORDERS:
             raise ValueError(f"strategy = 'learn' needs order ascending or random, not {self.order}")
 
     @property
@@ -89,11 +90,13 @@ class Options:
 
         In a large grid runs are longer, the search learns from its failures, and the guide comes in sooner: there a
         node costs ten times as much as in a small one. With any other strategy one ranking of the root serves the whole
-        search. In a large Sudoku level `locked` takes the place of `hidden`.
+        search. In a large Sudoku level `locked` takes the place of `hidden`. Level `eliminate` and orders that look at
+        domains make it a search of domains there as well.
         """
         if self.select != "auto":
             return self
-        if structure.family not in ("sudoku", "latin") or structure.decisions <= LARGE:
+        large = structure.family in ("sudoku", "latin") and structure.decisions > LARGE
+        if not large or self.level == "eliminate" or self.order not in WEIGHTED_ORDERS:
             return replace(self, select="confident", strategy="restarts" if self.strategy == "learn" else self.strategy)
         after = None if self.after is None else min(self.after, EASY)
         level = "locked" if structure.family == "sudoku" and self.level == "hidden" else self.level

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
+from dibs.guide.asks import Asks, Guide
 from dibs.guide.guidance import Guidance
 from dibs.problem import InputError
 from dibs.problem.structure import Structure
@@ -56,7 +56,7 @@ HOW = tuple(f.name for f in fields(Options) if f.name not in LIMITS)
 OF_GUIDES = ("select", "keep", "asks", "price", "worth", "after")  # without a guide they would do nothing
 
 
-class Waiting:
+class Waiting(Guide):
     """A guide that is loaded when it is first needed: most instances never need it.
 
     Guide `auto` is the one that comes with dibs for the family at hand.

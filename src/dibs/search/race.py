@@ -50,8 +50,7 @@ def race(
     plain.run(stopped=stopped)
     rows = np.flatnonzero(_going(plain, np.arange(len(instances)), options, limit))
     hard = rows
-    refusal = getattr(guide, "refusal", None)
-    if not len(rows) or (refusal is not None and refusal(instances[0].structure)):
+    if not len(rows) or guide.refusal(instances[0].structure):
         plain.allow(rows, np.full(len(rows), limit))
         plain.run(stopped=stopped)
         return plain.outcomes()
@@ -64,7 +63,7 @@ def race(
         some,
         replace(options, nodes=0),
         guided=True,
-        static=bool(getattr(guide, "static", False)),
+        static=guide.static,
         block=block,
         places=[places[i] for i in rows.tolist()],
         ask_nodes=ASK,

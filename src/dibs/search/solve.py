@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from threading import Event, Lock
 from time import monotonic
 from typing import Any, TypeVar
 
-from dibs.guide.asks import Guide
-from dibs.guide.oracle import Oracle
-from dibs.problem.own import Problem
+import numpy as np
+
+from dibs.guide.asks import Guide, Ranks, as_guide
+from dibs.guide.oracle import Oracle, foresee
 from dibs.problem.structure import Instance, Structure
 from dibs.search.options import Options
-from dibs.search.outcome import Outcome
+from dibs.search.outcome import Outcome, Status
 from dibs.search.policy import chosen_fields, waiting
 from dibs.search.worth import price
 
@@ -31,10 +33,11 @@ PATIENCE = 0.1  # seconds between two looks at `stop`
 GRACE = 0.5  # seconds that workers get to hand over what they have finished, once stopped
 
 Tag = TypeVar("Tag")
-Solved = tuple[Tag, Instance, Outcome]
+Found = Outcome | Exception  # how one instance ended; the exception is its own, the others are solved all the same
+Solved = tuple[Tag, Instance, Found]
 
 
-def solve(problem: Instance, *, guide: Guide | None = None, policy: str | None = None, **options: Any) -> Outcome:
+def solve(problem: Instance, *, guide: Ranks | None = None, policy: str | None = None, **options: Any) -> Outcome:
     """Solve one instance.
 
     `policy`: auto, guided, paper or plain. Other keyword arguments are fields of `Options` (or of `Guidance`), in place
@@ -50,7 +53,7 @@ def solve(problem: Instance, *, guide: Guide | None = None, policy: str | None =
 def solve_together(
     problems: Sequence[Instance],
     *,
-    guide: Guide | None = None,
+    guide: Ranks | None = None,
     policy: str | None = None,
     places: Sequence[int] | None = None,
     block: int = BLOCK,
@@ -70,7 +73,7 @@ def solve_together(
 def solve_many(
     problems: Iterable[Instance],
     *,
-    guide: Guide | None = None,
+    guide: Ranks | None = None,
     policy: str | None = None,
     workers: int | None = None,
     **options: Any,
@@ -78,7 +81,8 @@ def solve_many(
     """`solve` for a stream of instances on `workers` threads (default: all cores); outcomes come in input order.
 
     Constant memory: at most a few batches are read ahead. The counters are those of `solve`, whatever the batching;
-    only `random` choices depend on an instance's place in the list. Ctrl-C raises after the finished ones are yielded.
+    only `random` choices depend on an instance's place in the list. Ctrl-C raises after the finished ones are yielded,
+    what `solve` would raise for an instance after the outcomes before it.
     """
     return _in_order(solve_batches(enumerate(problems), guide=guide, policy=policy, workers=workers, **options))
 
@@ -86,14 +90,15 @@ def solve_many(
 def solve_batches(
     problems: Iterable[tuple[Tag, Instance]],
     *,
-    guide: Guide | None = None,
+    guide: Ranks | None = None,
     policy: str | None = None,
     workers: int | None = None,
     stop: Event | None = None,
     **options: Any,
-) -> Iterator[list[Solved[Tag]]]:
+) -> Generator[list[Solved[Tag]]]:
     """`solve_many` with the batches as they come, each outcome beside its instance and the caller's tag.
 
+    An instance that cannot be solved has an exception in place of its outcome, and the stream goes on.
     Once `stop` is set, what is finished comes within half a second, gaps and all, and the stream ends.
     """
     settings, chosen = _settings(policy, guide, options)
@@ -114,12 +119,11 @@ def is_unique(problem: Instance, **options: Any) -> bool:
     return count_solutions(problem, limit=2, **options) == 1
 
 
-class _OneAtATime:
+class _Shared:
     """A guide that worker threads ask one at a time, in `turn`: nobody has to write a thread-safe guide."""
 
     def __init__(self, guide: Guide) -> None:
         self.guide = guide
-        self.static = bool(getattr(guide, "static", False))
         self.turn = Lock()
         self._price: float | None = None
 
@@ -131,32 +135,27 @@ class _OneAtATime:
             return self._price
 
 
-def _settings(policy: str | None, guide: Guide | None, given: dict[str, Any]) -> tuple[Options, _OneAtATime | None]:
+def _settings(policy: str | None, guide: Ranks | None, given: dict[str, Any]) -> tuple[Options, _Shared | None]:
     options, guidance = chosen_fields(policy, given, guide is not None)
-    chosen = waiting(guidance) if guide is None and guidance.guide is not None else guide
+    chosen = None if guide is None else as_guide(guide)
+    if chosen is None and guidance.guide is not None:
+        chosen = waiting(guidance)
     if options.order == "oracle":
         if chosen is not None:
             raise ValueError("order = 'oracle' is a guide itself: give one or the other")
         chosen = Oracle()
-    if chosen is not None and not callable(getattr(chosen, "rank", None)):
-        raise TypeError(f"{type(chosen).__name__} is not a guide: it has no method rank(asks)")
-    return options, None if chosen is None else _OneAtATime(chosen)
+    return options, None if chosen is None else _Shared(chosen)
 
 
 def _run(
     problems: Sequence[Instance],
     options: Options,
-    guide: _OneAtATime | None,
+    guide: _Shared | None,
     places: Sequence[int],
     block: int = BLOCK,
     stop: Event | None = None,
 ) -> list[Outcome | None]:
     """Solve a batch of instances; those that share a structure share an engine."""
-    if not kernel_ready():
-        # Compiling, or loading what was compiled, must neither count as a search's time nor use up its limit.
-        from dibs.search.engine import Engine
-
-        Engine([Problem(1, exactly_one=[[0]])], Options()).run()
     shapes: dict[Structure, list[int]] = {}
     for i, problem in enumerate(problems):
         if not isinstance(problem, Instance):
@@ -177,7 +176,7 @@ def _run(
 def _searched(
     problems: Sequence[Instance],
     options: Options,
-    guide: _OneAtATime | None,
+    guide: _Shared | None,
     places: Sequence[int],
     block: int,
     stopped: Callable[[], bool],
@@ -186,6 +185,8 @@ def _searched(
     from dibs.search.engine import Engine
     from dibs.search.race import alone, race
 
+    if guide is not None and isinstance(guide.guide, Oracle):
+        return _foreseen(problems, options, places, block, stopped)
     if options.count == 1 and options.suited(problems[0].structure).strategy == "learn":
         from dibs.search.learner import learn
 
@@ -201,7 +202,7 @@ def _searched(
         problems,
         options,
         guided=guide is not None,
-        static=guide is not None and guide.static,
+        static=guide is not None and guide.guide.static,
         block=block,
         places=places,
     )
@@ -209,10 +210,36 @@ def _searched(
     return engine.outcomes()
 
 
+def _foreseen(
+    problems: Sequence[Instance],
+    options: Options,
+    places: Sequence[int],
+    block: int,
+    stopped: Callable[[], bool],
+) -> list[Outcome | None]:
+    """`_searched` with an oracle. Its own search has the same limits, and its time is guide time."""
+    known, took = foresee(problems, options, block=block, stopped=stopped)
+    guide, spent = _Shared(known), took.tolist()
+    going = np.flatnonzero(known.decided).tolist()
+    lost = None if stopped() else Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0)
+    outcomes: list[Outcome | None] = [lost] * len(problems)
+    # With a limit of seconds each has as much as the oracle left it.
+    for some in [[i] for i in going] if options.seconds is not None else [going] if going else []:
+        left = None if options.seconds is None else max(0.0, options.seconds - spent[some[0]])
+        where = [places[i] for i in some]
+        found = _searched([problems[i] for i in some], replace(options, seconds=left), guide, where, block, stopped)
+        for i, outcome in zip(some, found, strict=True):
+            outcomes[i] = outcome
+    return [
+        outcome and replace(outcome, guide_seconds=outcome.guide_seconds + seconds)
+        for outcome, seconds in zip(outcomes, spent, strict=True)
+    ]
+
+
 def _stream(
-    problems: Iterator[tuple[Tag, Instance]], options: Options, guide: _OneAtATime | None, workers: int, stop: Event
-) -> Iterator[list[Solved[Tag]]]:
-    pending: deque[tuple[list[tuple[Tag, Instance]], Future[tuple[list[Outcome | None], float]]]] = deque()
+    problems: Iterator[tuple[Tag, Instance]], options: Options, guide: _Shared | None, workers: int, stop: Event
+) -> Generator[list[Solved[Tag]]]:
+    pending: deque[tuple[list[tuple[Tag, Instance]], Future[tuple[list[Found | None], float]]]] = deque()
     first, size = 0, 1
     waiting = guide is None or options.after is not None  # most searches never ask
     least, most = (1, BATCH) if waiting else (GUIDED_LEAST, GUIDED_BATCH)
@@ -265,21 +292,40 @@ def _stream(
 
 
 def _timed(
-    problems: Sequence[Instance], options: Options, guide: _OneAtATime | None, first: int, stop: Event
-) -> tuple[list[Outcome | None], float]:
-    """`_run`, and the seconds it took."""
+    problems: Sequence[Instance], options: Options, guide: _Shared | None, first: int, stop: Event
+) -> tuple[list[Found | None], float]:
+    """`_each`, and the seconds it took."""
     begin = monotonic()
-    return _run(problems, options, guide, range(first, first + len(problems)), BLOCK, stop), monotonic() - begin
+    return _each(problems, options, guide, range(first, first + len(problems)), stop), monotonic() - begin
 
 
-def _in_order(batches: Iterator[list[Solved[int]]]) -> Iterator[Outcome]:
-    """The outcomes up to the first gap, which only Ctrl-C leaves."""
+def _each(
+    problems: Sequence[Instance], options: Options, guide: _Shared | None, places: range, stop: Event
+) -> list[Found | None]:
+    """`_run`; where it raises, each half by itself, down to the instances that raise: they have their exception."""
+    try:
+        return [*_run(problems, options, guide, places, BLOCK, stop)]
+    except Exception as error:
+        if len(problems) == 1:
+            return [error]
+    half = len(problems) // 2
+    return [
+        *_each(problems[:half], options, guide, places[:half], stop),
+        *_each(problems[half:], options, guide, places[half:], stop),
+    ]
+
+
+def _in_order(batches: Generator[list[Solved[int]]]) -> Iterator[Outcome]:
+    """The outcomes up to the first gap, which only Ctrl-C leaves, or up to the first exception."""
     place = 0
-    for batch in batches:
-        for tag, _, outcome in batch:
-            if tag == place:
-                place += 1
-                yield outcome
+    with closing(batches):  # whoever catches the exception waits for no search
+        for batch in batches:
+            for tag, _, found in batch:
+                if isinstance(found, Exception):
+                    raise found
+                if tag == place:
+                    place += 1
+                    yield found
 
 
 def cores() -> int:

@@ -1,7 +1,4 @@
-"""The state of a search, as arrays: what the kernel works on and the engine looks at.
-
-The compiled kernel has these numbers in it, and Numba's cache does not notice if they change here: touch kernel.py too.
-"""
+"""The state of a search, as arrays: what the kernel works on and the engine looks at."""
 
 from __future__ import annotations
 
@@ -101,7 +98,7 @@ class Searches(NamedTuple):
 class Rules(NamedTuple):
     """The options of a search as the kernel reads them."""
 
-    rich: tuple[int, ...]  # (1,) if guided, traced or begun again, else (): each is compiled without the other's code
+    rich: int | None  # 1 if guided, traced or begun again, else None: each is compiled without the other's code
     tie: int  # TIES
     order: int  # ORDERS, where no guide ranks
     trigger: int  # TRIGGERS: where the guide is asked

@@ -30,15 +30,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from dibs.compiled import entry
 from dibs.problem.structure import Level, Need, Structure
 from dibs.search.pieces import NO_PIECES, Pieces, pieces
 
 # A watched group's state is one number: (open members, plus CHOSEN for each true one) << SHIFT | sum of open addresses.
 # One subtraction kills a literal; with one member open the low bits *are* that literal; a satisfied group is far away.
-# (The compiled kernel has these numbers in it, and Numba's cache does not notice if they change here: touch kernel.py.)
 SHIFT = 36
 ONE = 1 << SHIFT
 CHOSEN = 1 << (SHIFT + 13)
@@ -61,8 +60,7 @@ class Tables(NamedTuple):
     values: int  # the most literals of a domain
     planes: int  # P = R * values
     forcing: bool  # a domain with one value left takes it
-    watching: tuple[int, ...]  # (1,) if there are watched groups, else (): its length is known when the kernel is
-    # compiled, so that each of the two ways is compiled without the other's code
+    watching: int | None  # 1 if there are watched groups, else None: each way is compiled without the other's code
     sweeping: bool  # there are none, and what is forced is found by passes over all domains
     hopeless: bool  # some group is empty from the start
     base: NDArray[np.uint32]  # [D+1] the first literal of each domain (literals are numbered domain by domain)
@@ -151,18 +149,19 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
     home, spot = domain[inner[s.member]], turned[inner[s.member]]
     inside = s.exclusive[owner]
     start, group_of = _csr(inner[s.member[inside]], owner[inside], len(outer))
-    mates = _pack(start, group_of, domain, s.start, home, spot, (values + 1) * rows)
+    begin = s.start.copy()  # the structure's own may be read-only by now, for which Numba would compile once more
+    mates = _pack(start, group_of, domain, begin, home, spot, (values + 1) * rows)
     mate_start, mate_word, mate_mask = _with_locks(mates, s, cut, turned[inner])
     start, group_of = _csr(*_pairs(home[inside], owner[inside], s.groups), domains)
     own = np.arange(domains)
-    peer_start, peer_word, peer_mask = _pack(start, group_of, own, s.start, home, home, max(rows, 1))
+    peer_start, peer_word, peer_mask = _pack(start, group_of, own, begin, home, home, max(rows, 1))
     unit_start, unit_low, unit_high = _units(swept, address, owner, values)
     return Tables(
         rows=rows,
         values=values,
         planes=rows * values,
         forcing=forcing,
-        watching=(1,) if watched.any() else (),
+        watching=1 if watched.any() else None,
         sweeping=forcing and not watched.any(),
         hopeless=bool((watched & (sizes == 0)).any()),
         base=base.astype(np.uint32),
@@ -329,7 +328,7 @@ def _pairs(left: NDArray[np.int64], right: NDArray[np.int64], size: int) -> tupl
     return keys // max(size, 1), keys % max(size, 1)
 
 
-@njit(cache=True)
+@entry()
 def _pack(
     row_start: NDArray[np.uint32],
     row_group: NDArray[np.uint32],
@@ -365,8 +364,17 @@ def _pack(
                         touched[count] = word
                         count += 1
                     mask[word] |= np.uint64(1) << np.uint64(bit[i] & 63)
-            order = np.sort(touched[:count])
-            for word in order:
+            gap = count // 2  # Shell's sort: NumPy's would take longer to compile than all the rest
+            while gap > 0:
+                for j in range(gap, count):
+                    word, at = touched[j], j
+                    while at >= gap and touched[at - gap] > word:
+                        touched[at] = touched[at - gap]
+                        at -= gap
+                    touched[at] = word
+                gap //= 2
+            for j in range(count):
+                word = touched[j]
                 if filling:
                     found_word[total] = word
                     found_mask[total] = mask[word]

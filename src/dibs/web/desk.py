@@ -38,10 +38,10 @@ class Desk:
         threading.Thread(target=self._warm_up, name="dibs web: warming up", daemon=True).start()
 
     def _warm_up(self) -> None:
-        from dibs.web.warm import warm_up
+        from dibs.warm import warm
 
         try:
-            warm_up()
+            list(warm(playing=True))
         finally:  # whatever failed will be said to whoever asks for it
             self.ready.set()
 

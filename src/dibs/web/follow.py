@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.bench.experiment import Row
-from dibs.guide.asks import Asks, Guide
-from dibs.problem.structure import Instance, Structure
+from dibs.guide.asks import Around, Asks, Guide
+from dibs.guide.oracle import Known, foresee
+from dibs.problem.structure import Instance
 from dibs.search import state
 from dibs.search.engine import Engine
 from dibs.search.options import Options
@@ -104,18 +105,12 @@ class Trace:
                 each(kind, what)
 
 
-class Watched:
+class Watched(Around):
     """A guide that notes at which nodes it was asked."""
 
     def __init__(self, guide: Guide) -> None:
-        self.guide = guide
-        self.static = bool(getattr(guide, "static", False))
-        self.passes = int(getattr(guide, "passes", 0))
+        super().__init__(guide)
         self.trace: Trace | None = None  # the one that asks
-
-    def refusal(self, structure: Structure) -> str | None:
-        refusal = getattr(self.guide, "refusal", None)
-        return None if refusal is None else refusal(structure)
 
     def rank(self, asks: Asks) -> NDArray[Any]:
         if self.trace is not None:
@@ -123,29 +118,15 @@ class Watched:
         return self.guide.rank(asks)
 
 
-class Known:
-    """The oracle, once it knows the solution."""
-
-    static = True
-
-    def __init__(self, true: NDArray[np.bool_]) -> None:
-        self.true = true  # [1, L]
-
-    def rank(self, asks: Asks) -> NDArray[np.float32]:
-        return self.true.astype(np.float32)
-
-
 def foreseen(instance: Instance, options: Options, turn: Turn) -> tuple[Known | None, float]:
-    """An oracle that finds what `Oracle` finds, but within the limit of seconds, and the seconds that it took.
+    """The oracle of an instance, found within the limits of its search, and the seconds that it took.
 
     None if that was not enough. An instance without a solution has an oracle that knows nothing.
     """
-    engine = Engine([instance], Options(level="hidden", seconds=options.seconds))
-    engine.run(stopped=turn.stopped)
+    known, [seconds] = foresee([instance], options, stopped=turn.stopped)
     if turn.cancelled:
         raise Cancelled
-    decided = bool(engine.decided(np.zeros(1, np.int64))[0])
-    return (Known(engine.true()) if decided else None), float(engine.seconds[0])
+    return (known if known.decided[0] else None), float(seconds)
 
 
 class Followed:
@@ -182,6 +163,7 @@ class Followed:
         if options.order == "oracle":
             known, self._oracle_seconds = foreseen(self.instance, options, self.turn)
             if known is None:
+                self.flush()
                 return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, guide_seconds=self._oracle_seconds)
             guide = self.guide = Watched(known)
         if guide is not None and options.after is not None:
@@ -198,7 +180,7 @@ class Followed:
         else:
             static = guide is not None and guide.static
             engine = self.make([self.instance], options, guided=guide is not None, static=static)
-            engine.elsewhere[0] = self._oracle_seconds
+            engine.guide_seconds[0] = self._oracle_seconds
             engine.run(guide, self.turn.stopped, self.asking)
             outcome = engine.outcomes()[0]
         if outcome is None:

@@ -166,7 +166,7 @@ class _Look:
             [instance],
             replace(one.options, nodes=0),
             guided=one.guide is not None,
-            static=bool(getattr(one.guide, "static", False)),
+            static=one.guide is not None and one.guide.static,
             traced=True,
         )
         self.listener = None if one.guide is None else Listener(one.guide, self.engine)

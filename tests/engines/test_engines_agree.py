@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,49 +14,42 @@ from oddities import odd_formula, proves
 
 FORMULAS = 1_000
 ALL = 10_000  # with --all-options
+PROVERS = ["glucose4", "cadical195"]
 GUIDES = [None, *BAD.values(), *SURE.values()]
-WAYS: list[tuple[str, dict[str, Any]]] = [
-    ("glucose4", {}),
-    ("cadical195", {"advice": "phases"}),
-    ("cadical195", {"advice": "decisions", "sure": 0.3}),
-    ("cadical195", {"advice": "decisions", "sure": 0.0, "keep": 0.5, "asks": 1000, "depth": 1000}),
-]
 
 
 def test_status_models_and_proofs(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """Each formula by dibs itself and by both solvers, with another guide and another kind of advice each time."""
+    """Each formula by dibs itself and by both solvers, with another guide each time."""
     seen: Counter[str] = Counter()
     proof = tmp_path / "proof"
     for number in range(ALL if pytestconfig.getoption("--all-options") else FORMULAS):
         formula = odd_formula(6, number)
         status = dibs.solve(formula, policy="plain").status
         seen[status] += 1
-        for turn, (engine, options) in enumerate([WAYS[0], WAYS[1 + number % 3]]):
+        for turn, engine in enumerate(PROVERS):
             scores = GUIDES[(number // 3 + turn) % len(GUIDES)]
             guide = None if scores is None else Scored(scores, static=number % 5 == 0)
-            outcome = engines.solve(formula, engine, guide=guide, proof=proof, **options)
-            assert outcome.status == status, (formula.format(), engine, options)
+            outcome = engines.solve(formula, engine, guide=guide, proof=proof)
+            assert outcome.status == status, (formula.format(), engine)
             assert proof.exists() == (status == "UNSAT")
             if status == "UNSAT":
-                assert proves(formula, proof.read_text()), (formula.format(), engine, options)
+                assert proves(formula, proof.read_text()), (formula.format(), engine)
                 proof.unlink()
             else:
                 assert formula.violation(outcome.solution) is None
     assert min(seen["SAT"], seen["UNSAT"]) > 0.25 * seen.total(), "the formulas have lost their variety"
 
 
-@pytest.mark.parametrize("engine", ["glucose4", "cadical195"])
+@pytest.mark.parametrize("engine", PROVERS)
 def test_every_guide_on_formulas_that_need_search(engine: str, tmp_path: Path) -> None:
     for number in (0, 8, 16, 24, 32, 40):
         formula = odd_formula(7, number)
         status = engines.solve(formula, engine).status
         for scores in GUIDES[1:]:
-            for advice in engines.ENGINES[engine].advice:
-                options: dict[str, Any] = {"advice": advice, "sure": 0.1, "asks": 1000}
-                assert scores is not None
-                outcome = engines.solve(formula, engine, guide=Scored(scores), proof=tmp_path / "p", **options)
-                assert outcome.status == status
-                assert status == "SAT" or proves(formula, (tmp_path / "p").read_text())
+            assert scores is not None
+            outcome = engines.solve(formula, engine, guide=Scored(scores), proof=tmp_path / "p")
+            assert outcome.status == status
+            assert status == "SAT" or proves(formula, (tmp_path / "p").read_text())
 
 
 def test_a_damaged_proof_is_no_proof(tmp_path: Path) -> None:

@@ -1,0 +1,258 @@
+"""A million (problem, options, guide) triples against a SAT solver: `make agreement`.
+
+    PYTHONPATH=tests/support python benchmarks/agreement.py --triples 1000000 --seed 0 --workers 2
+
+Random small problems of all families, half of them falling into parts that have nothing to do with one another
+(isolated and empty groups, unused literals and variables), are counted by a SAT solver, and then searched under random
+options and guides of every bad kind, by engines that hold many of them and with stores of nogoods that are too small.
+Status, number of solutions and solution must be right in every triple; options that dibs refuses are counted apart.
+
+Work comes in pieces, each a function of the seed and its number: `--first 120` goes on after 120 of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from multiprocessing import get_context
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from dibs import Outcome
+from dibs.problem import Instance
+from dibs.search import learner
+from dibs.search.nogoods import arrays
+from dibs.search.policy import OF_GUIDES
+from dibs.search.solve import solve_together
+from guides import BAD, SURE, Scored, meddling
+from judge import solutions
+from randoms import cnf, formula, formulas, latin, problem, siblings, sudoku, union
+
+MOST = 12  # solutions counted
+WAYS = 48  # options and guides that the problems of a piece meet
+SHOWN = 20  # faults that are kept in words
+
+GUIDES = {**BAD, **SURE, "meddling": meddling}
+FIELDS: dict[str, tuple[Any, ...]] = {
+    "level": ("eliminate", "naked", "hidden", "locked"),
+    "tie": ("index", "degree", "reach", "random"),
+    "order": ("ascending", "true", "lcv", "mcv", "jw", "random", "oracle"),
+    "trigger": ("always", "binary", "ternary", "worth"),
+    "select": ("mrv", "mrv-confident", "confident", "first", "weighted", "auto"),
+    "keep": (0.0, 0.5, 0.9, 1.0),
+    "asks": (0, 1, 3),
+    "price": (0.0, 2.5, 1000.0),
+    "strategy": ("dfs", "restarts", "discrepancy", "learn"),
+    "unit": (1, 2, 8),
+    "after": (0, 1, 5),
+    "nodes": (0, 1, 5, 50),
+    "count": (2, 3, MOST),
+    "seed": (1, 2**40),
+}
+RARE = {"nodes": 0.1, "after": 0.3, "asks": 0.2, "order": 0.4}  # chance that a field is given; otherwise a half
+SMALL = {  # stores that must grow or be tidied at once, and asks that come all the time
+    (arrays, "ARENA"): 4,
+    (arrays, "MANY"): 2,
+    (arrays, "FIRST_ROOM"): 3,
+    (learner, "SLICE"): 2,
+    (learner, "DIVE"): 2,
+    (learner, "EVERY"): 2,
+}
+
+
+@dataclass
+class Tally:
+    """What became of the triples."""
+
+    pieces: int = 0
+    triples: int = 0
+    refused: int = 0  # not triples: dibs does not take these options together
+    limits: int = 0  # ended with LIMIT, as they were asked to
+    wrong: int = 0
+    exceptions: int = 0
+    words: list[str] = field(default_factory=list)
+
+    def add(self, other: Tally) -> None:
+        for name in ("pieces", "triples", "refused", "limits", "wrong", "exceptions"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.words = (self.words + other.words)[:SHOWN]
+
+    def __str__(self) -> str:
+        return f"{self.triples:,} triples: {self.wrong} wrong, {self.exceptions} exceptions"
+
+
+def run(triples: int, seed: int, report: Callable[[Tally], None] = lambda _: None, first: int = 0) -> Tally:
+    """At least so many triples, in this process; the same seed gives the same ones."""
+    found = Tally()
+    for number in count(first):
+        if found.triples >= triples:
+            break
+        found.add(piece(seed, number))
+        report(found)
+    return found
+
+
+def piece(seed: int, number: int) -> Tally:
+    """Some problems under WAYS options each."""
+    rng = np.random.default_rng((seed, number))
+    problems = _problems(rng)
+    known = [solutions(each, MOST) for each in problems]
+    found = Tally(pieces=1)
+    for _ in range(WAYS):
+        options, guide = _way(rng)
+        small = rng.random() < 0.5
+        try:
+            solve_together([], guide=_guide(guide), **options)
+        except ValueError:
+            found.refused += len(problems)
+            continue
+        block = int(rng.choice([1, 3, 64]))
+        with _patched(SMALL if small else {}):
+            outcomes = _outcomes(problems, options, guide, block)
+        for each, total, outcome in zip(problems, known, outcomes, strict=True):
+            found.triples += 1
+            if isinstance(outcome, Exception):
+                found.exceptions += 1
+                fault: str | None = f"{type(outcome).__name__}: {outcome}"
+            else:
+                found.limits += outcome.status == "LIMIT"
+                fault = _fault(each, total, outcome, options)
+                found.wrong += fault is not None
+            if fault and len(found.words) < SHOWN:
+                how = f"{options}, guide {guide}, block {block}, {'small' if small else 'usual'} stores"
+                found.words.append(f"piece {number}: {each!r} with {total} solutions, {how}: {fault}")
+    return found
+
+
+def _problems(rng: np.random.Generator) -> list[Instance]:
+    made: list[Instance] = []
+    for _ in range(6):
+        made += siblings(rng, union(rng), 3)
+    for _ in range(2):
+        made += siblings(rng, problem(rng), 3)
+    made += [formulas(rng) for _ in range(4)]
+    made += [cnf(rng) for _ in range(3)]
+    made += [formula(rng, int(rng.integers(6, 15)), float(rng.uniform(3, 6)))]
+    made += [sudoku(rng, (2, 2), int(rng.integers(0, 9))) for _ in range(6)]
+    made += [sudoku(rng, (2, 3), int(rng.integers(8, 22))) for _ in range(3)]
+    n = int(rng.integers(2, 6))
+    made += [latin(rng, n, int(rng.integers(0, n * n))) for _ in range(5)]
+    return made
+
+
+def _way(rng: np.random.Generator) -> tuple[dict[str, Any], tuple[str, bool] | None]:
+    """Options, and a guide's name with whether it is static."""
+    options = {
+        name: values[int(rng.integers(len(values)))]
+        for name, values in FIELDS.items()
+        if rng.random() < RARE.get(name, 0.5)
+    }
+    guide = (str(rng.choice(list(GUIDES))), bool(rng.random() < 0.3)) if rng.random() < 0.7 else None
+    if options.get("trigger") == "worth":
+        options.setdefault("price", 1.0)  # it would be measured for every structure
+    if options.get("strategy") == "learn" and rng.random() < 0.95:
+        options |= {"select": "weighted", "count": 1}
+        if options.get("level") == "eliminate":
+            options["level"] = "naked"
+        if options.get("order") in ("lcv", "mcv", "jw"):
+            options["order"] = "random"
+    if guide is None and rng.random() < 0.95:
+        options = {name: value for name, value in options.items() if name not in OF_GUIDES or value == "weighted"}
+    if guide is not None and options.get("order") == "oracle" and rng.random() < 0.95:
+        del options["order"]
+    if rng.random() < 0.1:
+        options["policy"] = "plain" if guide is None or rng.random() < 0.5 else "auto"
+    return options, guide
+
+
+def _guide(guide: tuple[str, bool] | None) -> Scored | None:
+    return None if guide is None else Scored(GUIDES[guide[0]], guide[1])
+
+
+def _outcomes(
+    problems: list[Instance], options: dict[str, Any], guide: tuple[str, bool] | None, block: int
+) -> list[Outcome | Exception]:
+    """Of all in one batch; of each by itself where that raises."""
+    try:
+        return list(solve_together(problems, guide=_guide(guide), block=block, **options))
+    except Exception as error:
+        if len(problems) == 1:
+            return [error]
+        return [outcome for each in problems for outcome in _outcomes([each], options, guide, block)]
+
+
+def _fault(problem: Instance, total: int, outcome: Outcome, options: dict[str, Any]) -> str | None:
+    """What is wrong with an outcome, given that the problem has `total` solutions, MOST if it has more."""
+    wanted = min(total, options.get("count", 1))
+    limited = "nodes" in options
+    if outcome.status == "LIMIT":
+        if not limited:
+            return "LIMIT without a limit"
+    elif outcome.status != ("SAT" if total else "UNSAT"):
+        return str(outcome.status)
+    elif outcome.solutions != wanted and not limited:
+        return f"{outcome.solutions} solutions"
+    if outcome.solutions > wanted:
+        return f"{outcome.solutions} solutions"
+    if limited and outcome.nodes > options["nodes"]:
+        return f"{outcome.nodes} nodes"
+    if (outcome.solution is None) == bool(outcome.solutions):
+        return "a count without a solution, or the reverse"
+    return None if outcome.solution is None else problem.violation(outcome.solution)
+
+
+@contextmanager
+def _patched(values: dict[tuple[Any, str], int]) -> Iterator[None]:
+    before = {(module, name): getattr(module, name) for module, name in values}
+    for (module, name), value in values.items():
+        setattr(module, name, value)
+    try:
+        yield
+    finally:
+        for (module, name), value in before.items():
+            setattr(module, name, value)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--triples", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="pieces that were done before")
+    parser.add_argument("--workers", type=int, default=2)
+    given = parser.parse_args()
+    found, begin = Tally(), perf_counter()
+    solve_together([cnf(np.random.default_rng(0))])  # compiles once, before there are processes
+    pool = ProcessPoolExecutor(given.workers, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    ahead: deque[Future[Tally]] = deque()
+    numbers = count(given.first)
+    try:
+        while found.triples < given.triples:
+            while len(ahead) < 2 * given.workers:
+                ahead.append(pool.submit(piece, given.seed, next(numbers)))
+            found.add(ahead.popleft().result())
+            took = perf_counter() - begin
+            line = f"{found}; {found.pieces:,} pieces, {found.triples / took:.0f} a second, {took:.0f} s"
+            print(line, end="\r", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        print(f"\ninterrupted: --first {given.first + found.pieces} goes on", file=sys.stderr)
+    finally:
+        pool.shutdown(cancel_futures=True)
+    took = perf_counter() - begin
+    print(*found.words, sep="\n", end="\n" if found.words else "")
+    rate = found.triples / took
+    print(f"{found.refused:,} refused, {found.limits:,} at a limit, {took:.0f} s, {rate:.0f} triples a second")
+    print(found)
+    sys.exit(found.wrong + found.exceptions > 0 or found.triples < given.triples)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,446 @@
+"""Puts faults into the code, one at a time, and looks whether the tests notice: `make mutants`.
+
+    python benchmarks/mutants.py                 all of them (an hour)
+    python benchmarks/mutants.py gate checker    those whose name begins so
+
+A mutant is a line of the code with a fault in it, and the tests that must fail then. Each runs in a copy of the tree.
+Tests of a mutant in compiled code run without compiling, where they are small enough. First all these tests must pass
+without any fault. A mutant that survives shows what no test would notice: write that test.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("src", "tests", "benchmarks", "examples", "configs", "experiments", "docs")
+SECONDS = 900  # a search that does not end was noticed, too
+
+
+@dataclass(frozen=True)
+class Mutant:
+    name: str
+    file: str  # below src/dibs
+    old: str  # occurs once
+    new: str
+    tests: tuple[str, ...]  # arguments of pytest
+    compiled: bool = True  # False: Numba is switched off
+
+    @property
+    def path(self) -> Path:
+        return Path("src/dibs") / self.file
+
+
+TRIPLES = ("tests/search/test_agreement.py", "-k", "answers")  # small problems under all options and guides
+CHECKERS = ("tests/problem/test_checkers.py",)
+LEARNER = ("tests/search/test_learner.py", "-k")
+SIGNALS = ("tests/model/test_train.py", "-k")
+GATE = ("tests/web/test_server_gate.py", "-k")
+RACE = ("tests/search/test_policies.py", "-k", "time")
+STORE = ("tests/bench/test_records.py",)
+
+
+def _kernel(name: str, old: str, new: str, file: str = "search/kernel.py") -> Mutant:
+    return Mutant(f"search: {name}", file, old, new, TRIPLES, compiled=False)
+
+
+def _nogoods(verb: str, name: str, old: str, new: str, compiled: bool = True) -> Mutant:
+    """Compiled: what shows only where nogoods meet one another, in problems that need search."""
+    tests = ("tests/search/test_selfcheck.py",) if compiled else TRIPLES
+    return Mutant(f"search: nogoods: {name}", f"search/nogoods/{verb}.py", old, new, tests, compiled)
+
+
+MUTANTS = [
+    # Checkers of solutions.
+    Mutant(
+        "checker: a batch ignores givens", "problem/batch.py", " & ((given == 0) | (given == values))", "", CHECKERS
+    ),
+    Mutant(
+        "checker: no boxes", "problem/batch.py", "    if of.box:\n        rows", "    if False:\n        rows", CHECKERS
+    ),
+    Mutant("checker: no columns", "problem/batch.py", "[grid, grid.transpose(1, 0, 2)]", "[grid]", CHECKERS),
+    Mutant("checker: a unit may lack a value", "problem/batch.py", "axis=1) == full", "axis=1) <= full", CHECKERS),
+    Mutant("checker: own givens", "problem/own.py", "        if missing:\n", "        if False:\n", CHECKERS),
+    Mutant("checker: own groups", "problem/own.py", "not least <= count <= most", "not least <= count", CHECKERS),
+    Mutant(
+        "checker: nobody looks",
+        "search/engine.py",
+        "        if wrong:\n            raise WrongSolution",
+        "        if False:\n            raise WrongSolution",
+        ("tests/search/test_engine.py", "-k", "checked"),
+    ),
+    # The search.
+    _kernel("an empty domain is no failure", "if (free_a & ~once_a) | (free_b & ~once_b):", "if free_b & ~once_b:"),
+    _kernel(
+        "an empty group is no failure",
+        "        if empty:\n            return -1",
+        "        if False:\n            return -1",
+    ),
+    _kernel("undo leaves groups", "s.group[t.watch[_at(k)]] += change", "s.group[t.watch[_at(k)]] += 0"),
+    _kernel("undo leaves planes", "s.plane[s.trail[_at(i)]] ^= s.lost[_at(i)]", "s.plane[s.trail[_at(i)]] |= _NONE"),
+    _kernel("one solution too many", "counts[SOLUTIONS] >= rules.wanted or", "counts[SOLUTIONS] > rules.wanted or"),
+    _kernel(
+        "one node too many",
+        "rules.ask_nodes * counts[ASKS] >= counts[MOST]",
+        "rules.ask_nodes * counts[ASKS] > counts[MOST]",
+    ),
+    _kernel("needs are ignored", 'CHECK if level == "eliminate" else FORCE', "IGNORE", "search/tables.py"),
+    _kernel(
+        "empty groups are fine", "hopeless=bool((watched & (sizes == 0)).any())", "hopeless=False", "search/tables.py"
+    ),
+    _kernel(
+        "units are not forced", "lone = watched & (sizes == 1)", "lone = watched & (sizes == 0)", "search/tables.py"
+    ),
+    _nogoods(
+        "groups",
+        "exclusive groups are not",
+        "        if p.exclusive[g]:\n",
+        "        if p.exclusive[g] and p.need[g]:\n",
+        False,
+    ),
+    _nogoods("analyse", "a decision says nothing", "            see(m, m.arena[i])", "            pass"),
+    _nogoods(
+        "analyse",
+        "too much follows",
+        "            if not m.seen[reason] and m.level[reason] > 0:\n                return False",
+        "            pass",
+    ),
+    _nogoods(
+        "propagate", "groups stay held", "                m.held[g] -= 1", "                m.held[g] -= 0", False
+    ),
+    _nogoods(
+        "propagate",
+        "sums are not restored",
+        "                m.total[g] += literal",
+        "                m.total[g] += 0",
+        False,
+    ),
+    _nogoods("forget", "void nogoods stay", "                void = True", "                void = False"),
+    Mutant(
+        "search: weights grow by half",
+        "search/nogoods/arrays.py",
+        "GROWTH = 1.02",
+        "GROWTH = 1.5",
+        (*LEARNER, "recent"),
+        False,
+    ),
+    Mutant(
+        "search: the room for nogoods stays",
+        "search/nogoods/forget.py",
+        "counts[ROOM] += MORE_ROOM",
+        "pass",
+        (*LEARNER, "room"),
+        False,
+    ),
+    Mutant(
+        "search: a full store is dropped",
+        "search/learner.py",
+        "self.memory = grown(self.memory)",
+        "counts[arrays.FULL] = 0",
+        (*LEARNER, "forgotten"),
+    ),
+    # Limits.
+    Mutant(
+        "limits: groups of any size",
+        "search/tables.py",
+        "MOST_MEMBERS = (1 << 13) - 1",
+        "MOST_MEMBERS = (1 << 14) - 1",
+        ("tests/search/test_tables.py",),
+    ),
+    Mutant(
+        "limits: any sum of addresses",
+        "search/tables.py",
+        " or total[watched].max(initial=0) >= ONE",
+        "",
+        ("tests/search/test_tables.py",),
+    ),
+    Mutant(
+        "limits: the guided side has time of its own",
+        "search/race.py",
+        "guided.elsewhere[mine] = plain.used(rows)",
+        "pass",
+        RACE,
+    ),
+    Mutant(
+        "limits: the plain side has time of its own",
+        "search/race.py",
+        "plain.elsewhere[rows] = guided.used(mine)",
+        "pass",
+        RACE,
+    ),
+    Mutant(
+        "limits: asks are not counted",
+        "search/learner.py",
+        "self.asks < self._asks and self._asks_left",
+        "self._asks_left",
+        (*LEARNER, "asked or limits"),
+    ),
+    Mutant(
+        "limits: a count may be cut",
+        "search/solve.py",
+        '{"nodes", "seconds", "count"}',
+        '{"seconds", "count"}',
+        ("tests/search/test_options_and_calls.py",),
+    ),
+    Mutant(
+        "limits: a number may be infinite",
+        "ranges.py",
+        " or (highest is not None and number > highest)",
+        "",
+        ("tests/test_ranges.py",),
+    ),
+    # Training that goes on.
+    Mutant(
+        "resume: signals in the middle of a step",
+        "model/train.py",
+        "with interrupts_later(signal.SIGINT, signal.SIGTERM):\n                        torch",
+        "if True:\n                        torch",
+        (*SIGNALS, "signals"),
+    ),
+    Mutant(
+        "resume: the average stands still",
+        "model/train.py",
+        "_average(state.average, module, t.ema, state.step)",
+        "pass",
+        (*SIGNALS, "learns"),
+    ),
+    Mutant(
+        "resume: the loss is forgotten",
+        "model/checkpoint.py",
+        "{f.name: getattr(self, f.name) for f in fields(self)}",
+        "{f.name: getattr(self, f.name) for f in fields(self)[:-1]}",
+        (*SIGNALS, "signals or made_up"),
+    ),
+    Mutant(
+        "resume: the optimiser is new",
+        "model/train.py",
+        "        optimiser.load_state_dict(state.optimiser)\n",
+        "",
+        (*SIGNALS, "undisturbed"),
+    ),
+    Mutant(
+        "resume: a validation is lost", "model/train.py", "if log and state.step:", "if False:", (*SIGNALS, "made_up")
+    ),
+    Mutant(
+        "resume: other data is fine", "model/train.py", "if state.data != data:", "if False:", (*SIGNALS, "refused")
+    ),
+    Mutant(
+        "resume: rows of the future stay",
+        "model/log.py",
+        'if int(row["step"]) <= start',
+        'if row["step"]',
+        (*SIGNALS, "made_up or log_goes or signals"),
+    ),
+    Mutant(
+        "resume: dropout goes on as it likes",
+        "model/train.py",
+        "torch.manual_seed(_hash(t.seed, fabric.global_rank, state.step))  # dropout",
+        "pass",
+        (*SIGNALS, "undisturbed"),
+    ),
+    Mutant(
+        "resume: no warm-up",
+        "model/train.py",
+        "up = min(1.0, (step + 1) / max(t.warmup, 1))",
+        "up = 1.0",
+        (*SIGNALS, "rate"),
+    ),
+    Mutant(
+        "resume: no decay",
+        "model/train.py",
+        "t.lr * up * min(1.0, (t.steps - step) / max(t.decay * t.steps, 1))",
+        "t.lr * up",
+        (*SIGNALS, "rate"),
+    ),
+    Mutant(
+        "resume: half a cosine",
+        "model/train.py",
+        "math.cos(math.pi * step / t.steps)",
+        "math.cos(math.pi * step / t.steps / 2)",
+        (*SIGNALS, "rate"),
+    ),
+    Mutant(
+        "resume: segments forget",
+        "model/relational.py",
+        "self.enter(x.features) if hidden is None else hidden",
+        "self.enter(x.features)",
+        ("tests/model/test_relational.py", "-k", "segments"),
+    ),
+    Mutant(
+        "resume: one segment",
+        "model/train.py",
+        "range(1 + _hash(t.seed, step) % t.segments)",
+        "range(1)",
+        (*SIGNALS, "segments"),
+    ),
+    Mutant(
+        "resume: handlers are lost",
+        "interrupt.py",
+        "            restore()  # a signal",
+        "            pass  # a signal",
+        ("tests/test_interrupt.py",),
+    ),
+    # Records that go on.
+    Mutant(
+        "resume: another experiment's records",
+        "bench/records.py",
+        "                store._compare(cls.read(folder).manifest, mixed)",
+        "                pass",
+        STORE,
+    ),
+    Mutant(
+        "resume: what was left stays",
+        "bench/records.py",
+        "                left.unlink()",
+        "                pass",
+        STORE,
+    ),
+    # Figures.
+    Mutant(
+        "figures: 90 percent of a percentile",
+        "bench/summary.py",
+        "np.quantile(drawn, [0.025, 0.975]) * n",
+        "np.quantile(drawn, [0.05, 0.95]) * n",
+        ("tests/bench/test_summary.py",),
+    ),
+    Mutant(
+        "figures: 90 percent of a mean",
+        "bench/summary.py",
+        "np.quantile(drawn @ means / n, [0.025, 0.975])",
+        "np.quantile(drawn @ means / n, [0.05, 0.95])",
+        ("tests/bench/test_summary.py",),
+    ),
+    Mutant(
+        "figures: 90 percent of a change",
+        "report/bootstrap.py",
+        "np.quantile(usable, [0.025, 0.975], axis=0)",
+        "np.quantile(usable, [0.05, 0.95], axis=0)",
+        ("tests/report/test_views.py", "-k", "interval or bootstrap"),
+    ),
+    # The gate of the playground.
+    Mutant(
+        "gate: any host",
+        "web/gate.py",
+        "if name not in self.hosts and not",
+        "if False and not",
+        (*GATE, "host or served"),
+    ),
+    Mutant(
+        "gate: any name everywhere",
+        "web/gate.py",
+        "(self.anywhere and _is_address(name))",
+        "self.anywhere",
+        (*GATE, "host or served"),
+    ),
+    Mutant(
+        "gate: any origin",
+        "web/gate.py",
+        'if origin.lower() != f"http://{host}":',
+        "if False:",
+        (*GATE, "website or names or malformed"),
+    ),
+    Mutant(
+        "gate: other sites", "web/gate.py", 'in ("cross-site", "same-site") and (', "in () and (", (*GATE, "website")
+    ),
+    Mutant(
+        "gate: any kind of body",
+        "web/gate.py",
+        'kind.strip().lower() != "application/json"',
+        "False",
+        (*GATE, "itself"),
+    ),
+    Mutant("gate: any method", "web/gate.py", 'if scope["method"] != wanted:', "if False:", (*GATE, "itself")),
+    Mutant("gate: a query", "web/gate.py", 'if scope["query_string"]:', "if False:", (*GATE, "malformed")),
+    Mutant("gate: two hosts", "web/gate.py", "if len(given) != 1:", "if not given:", (*GATE, "itself")),
+    Mutant(
+        "gate: bodies without end",
+        "web/gate.py",
+        "                if len(body) > limits.BODY:",
+        "                if False:",
+        (*GATE, "itself"),
+    ),
+    Mutant(
+        "gate: no headers",
+        "web/gate.py",
+        "                headers[name] = value",
+        "                pass",
+        (*GATE, "headers"),
+    ),
+]
+
+
+def occurrences(mutant: Mutant, root: Path = ROOT) -> int:
+    return (root / mutant.path).read_text(encoding="utf-8").count(mutant.old)
+
+
+def copied(folder: Path) -> Path:
+    """The tree in `folder`; with what was compiled, whose files keep their times."""
+    for name in COPIED:
+        if (ROOT / name).exists():
+            shutil.copytree(ROOT / name, folder / name)
+    shutil.copy2(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+def passes(root: Path, tests: Sequence[str], compiled: bool) -> bool:
+    """Whether these tests of a tree pass; they do not if they take too long."""
+    words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    environment = os.environ | {"PYTHONPATH": str(root / "src")}
+    if not compiled:
+        words += ["-W", "ignore::RuntimeWarning"]  # Python's numbers overflow where those of the machine wrap
+        environment |= {"NUMBA_DISABLE_JIT": "1"}
+    quiet = subprocess.DEVNULL
+    try:
+        return (
+            subprocess.run(words, cwd=root, env=environment, stdout=quiet, stderr=quiet, timeout=SECONDS).returncode
+            == 0
+        )
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def killed(mutant: Mutant) -> bool:
+    with tempfile.TemporaryDirectory() as folder:
+        root = copied(Path(folder))
+        path = root / mutant.path
+        path.write_text(path.read_text(encoding="utf-8").replace(mutant.old, mutant.new), encoding="utf-8")
+        return not passes(root, mutant.tests, mutant.compiled)
+
+
+def main(*names: str) -> int:
+    chosen = [mutant for mutant in MUTANTS if not names or mutant.name.startswith(names)]
+    if stale := [mutant for mutant in chosen if occurrences(mutant) != 1]:
+        for mutant in stale:
+            print(f"{mutant.name}: its line occurs {occurrences(mutant)} times in {mutant.path}")
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        root = copied(Path(folder))
+        for tests, compiled in dict.fromkeys((mutant.tests, mutant.compiled) for mutant in chosen):
+            if not passes(root, tests, compiled):
+                print(f"without any fault these tests fail: {' '.join(tests)}")
+                return 1
+    survivors = []
+    for number, mutant in enumerate(chosen, 1):
+        begin = perf_counter()
+        dead = killed(mutant)
+        if not dead:
+            survivors.append(mutant.name)
+        took = perf_counter() - begin
+        print(
+            f"{number:>3} of {len(chosen)}  {'killed  ' if dead else 'SURVIVED'}  {mutant.name}  ({took:.0f} s)",
+            flush=True,
+        )
+    print(f"{len(chosen) - len(survivors)} of {len(chosen)} killed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

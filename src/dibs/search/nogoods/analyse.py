@@ -1,0 +1,141 @@
+"""From a failure to the nogood behind it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dibs.compiled import part
+from dibs.search.nogoods.arrays import (
+    BROKEN,
+    CONFLICTS,
+    FAILED,
+    GROWTH,
+    HERE,
+    HUGE,
+    LEAST,
+    LENGTH,
+    LEVEL,
+    TOUCHED,
+    TRAIL,
+    TRUE,
+    Int,
+    Memory,
+    Problem,
+)
+
+
+@part
+def see(m: Memory, literal: Int) -> None:
+    """A true literal has to do with a failure."""
+    counts = m.counts
+    if m.seen[literal] or m.level[literal] == 0:
+        return
+    m.seen[literal] = 1
+    m.touched[counts[TOUCHED]] = literal
+    counts[TOUCHED] += 1
+    if m.level[literal] == counts[LEVEL]:
+        counts[HERE] += 1
+    else:
+        m.learnt[counts[LENGTH]] = literal
+        counts[LENGTH] += 1
+
+
+@part
+def blame(p: Problem, m: Memory, group: Int, spared: Int) -> None:
+    """See what made the members of a group false, but for one."""
+    m.weight[group] += m.real[0]
+    for i in range(p.group_start[group], p.group_start[group + 1]):
+        literal = p.group_member[i]
+        if literal == spared or m.level[literal] == 0:
+            continue
+        reason = m.reason[literal]
+        if reason >= 0:
+            see(m, reason)
+        else:
+            accuse(m, -2 - reason, literal)
+
+
+@part
+def accuse(m: Memory, nogood: Int, spared: Int) -> None:
+    m.use[nogood] += np.float32(1)
+    for i in range(m.place[nogood], m.place[nogood] + m.length[nogood]):
+        if m.arena[i] != spared:
+            see(m, m.arena[i])
+
+
+@part
+def follows(p: Problem, m: Memory, literal: Int) -> bool:
+    """Whether a literal of the new nogood follows from others of it."""
+    group = m.reason[literal]
+    if group < 0:
+        return False
+    for i in range(p.group_start[group], p.group_start[group + 1]):
+        other = p.group_member[i]
+        if other == literal or m.level[other] == 0:
+            continue
+        reason = m.reason[other]
+        if reason >= 0:
+            if not m.seen[reason] and m.level[reason] > 0:
+                return False
+        else:
+            nogood = -2 - reason
+            for k in range(m.place[nogood], m.place[nogood] + m.length[nogood]):
+                cause = m.arena[k]
+                if cause != other and not m.seen[cause] and m.level[cause] > 0:
+                    return False
+    return True
+
+
+@part
+def analyse(p: Problem, m: Memory) -> Int:
+    """Write the nogood of a failure to `learnt`, its one literal of this level first; returns the level to go to."""
+    counts = m.counts
+    counts[LENGTH], counts[TOUCHED], counts[HERE] = 1, 0, 0
+    if counts[FAILED] >= 0:
+        blame(p, m, counts[FAILED], -1)
+    else:
+        accuse(m, counts[BROKEN], -1)
+    i = counts[TRAIL] - 1
+    while True:
+        literal = m.trail[i]
+        i -= 1
+        if m.state[literal] != TRUE or not m.seen[literal] or m.level[literal] != counts[LEVEL]:
+            continue
+        m.seen[literal] = 0
+        if counts[HERE] == 1:
+            m.learnt[0] = literal
+            break
+        counts[HERE] -= 1
+        blame(p, m, m.reason[literal], literal)
+    length = 1
+    level = 0
+    for k in range(1, counts[LENGTH]):
+        literal = m.learnt[k]
+        if not follows(p, m, literal):
+            m.learnt[length] = literal
+            if m.level[literal] > level:
+                level = m.level[literal]
+                m.learnt[length] = m.learnt[1]
+                m.learnt[1] = literal
+            length += 1
+    counts[LENGTH] = length
+    for k in range(counts[TOUCHED]):
+        m.seen[m.touched[k]] = 0
+    m.real[0] *= GROWTH
+    if m.real[0] > HUGE:
+        m.real[0] /= HUGE
+        for g in range(len(m.weight)):
+            m.weight[g] = max(m.weight[g] / HUGE, LEAST)
+    return level
+
+
+@part
+def span(m: Memory) -> Int:
+    """Of how many levels the new nogood's literals are."""
+    found = 0
+    for k in range(m.counts[LENGTH]):
+        level = m.level[m.learnt[k]]
+        if m.stamp[level] != m.counts[CONFLICTS]:
+            m.stamp[level] = m.counts[CONFLICTS]
+            found += 1
+    return found

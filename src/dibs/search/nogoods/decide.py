@@ -1,0 +1,64 @@
+"""Which group is branched on, and which of its members goes first."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dibs.compiled import part
+from dibs.search.nogoods.arrays import (
+    DEPTH,
+    FURTHEST,
+    LEVEL,
+    NODES,
+    NONE,
+    OPEN,
+    QUEUED,
+    TRAIL,
+    TRUE,
+    Int,
+    Memory,
+    Problem,
+)
+
+
+@part
+def choose(p: Problem, m: Memory) -> Int:
+    """The group to branch on: the fewest open literals for its weight; -1: every need is met, whatever the weights."""
+    best, size, weight = -1, 1.0, 0.0
+    for g in range(len(m.left)):
+        if p.need[g] and m.held[g] == 0 and (best < 0 or m.left[g] * weight < size * m.weight[g]):
+            best, size, weight = g, float(m.left[g]), m.weight[g]
+    return best
+
+
+@part
+def decide(p: Problem, m: Memory, group: Int) -> None:
+    """Queue the member of a group that goes first: the one of the furthest state, otherwise by score."""
+    counts = m.counts
+    found, top = -1, -np.inf
+    for i in range(p.group_start[group], p.group_start[group + 1]):
+        literal = p.group_member[i]
+        if m.state[literal] != OPEN:
+            continue
+        if m.best[literal]:
+            found = literal
+            break
+        if found < 0 or m.score[literal] > top:
+            found, top = literal, m.score[literal]
+    m.mark[counts[LEVEL]] = counts[TRAIL]
+    counts[LEVEL] += 1
+    counts[DEPTH] = max(counts[DEPTH], counts[LEVEL])
+    counts[NODES] += 1
+    m.queue[0], m.queue_group[0] = found, NONE
+    counts[QUEUED] = 1
+
+
+@part
+def remember(m: Memory) -> None:
+    """Note what is true: no state has got further."""
+    m.counts[FURTHEST] = m.counts[TRAIL]
+    for literal in range(len(m.best)):
+        m.best[literal] = 0
+    for i in range(m.counts[TRAIL]):
+        if m.state[m.trail[i]] == TRUE:
+            m.best[m.trail[i]] = 1

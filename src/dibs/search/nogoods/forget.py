@@ -1,0 +1,96 @@
+"""Keep nogoods, and forget the worse ones at the root."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dibs.compiled import part
+from dibs.search.nogoods.arrays import (
+    FALSE,
+    LENGTH,
+    LOW,
+    MORE_ROOM,
+    NOGOODS,
+    NONE,
+    OPEN,
+    ROOM,
+    USED,
+    Int,
+    Memory,
+    Problem,
+)
+from dibs.search.nogoods.groups import kill
+from dibs.search.nogoods.propagate import propagate
+
+
+@part
+def keep(m: Memory, levels: Int) -> Int:
+    """Note the new nogood, watching its first two; returns its number."""
+    counts = m.counts
+    nogood, first = counts[NOGOODS], counts[USED]
+    counts[NOGOODS] += 1
+    counts[USED] += counts[LENGTH]
+    m.place[nogood], m.length[nogood] = first, counts[LENGTH]
+    m.levels[nogood], m.use[nogood] = levels, 0
+    for k in range(counts[LENGTH]):
+        m.arena[first + k] = m.learnt[k]
+    watch(m, nogood)
+    return nogood
+
+
+@part
+def watch(m: Memory, nogood: Int) -> None:
+    for side in range(2):
+        literal = m.arena[m.place[nogood] + side]
+        m.link[2 * nogood + side] = m.head[literal]
+        m.head[literal] = 2 * nogood + side
+
+
+@part
+def tidy(p: Problem, m: Memory) -> bool:
+    """At the root: forget the worse half of the nogoods if there are too many, and what the root has decided in them.
+
+    Returns whether the root is consistent.
+    """
+    counts = m.counts
+    total = counts[NOGOODS]
+    dropped = np.zeros(total, np.bool_)
+    if total > counts[ROOM]:
+        rank = np.empty(total)
+        for c in range(total):
+            rank[c] = -1.0 if m.levels[c] <= LOW else m.levels[c] + 1.0 / (1.0 + m.use[c])
+            m.use[c] *= np.float32(0.5)
+        order = np.argsort(rank)
+        for i in range(total // 2, total):
+            dropped[order[i]] = rank[order[i]] >= 0
+        counts[ROOM] += MORE_ROOM
+    for literal in range(len(m.head)):
+        m.head[literal] = -1
+    kept = used = 0
+    for c in range(total):
+        if dropped[c]:
+            continue
+        first, length = used, 0
+        void = False
+        for k in range(m.place[c], m.place[c] + m.length[c]):
+            literal = m.arena[k]
+            if m.state[literal] == FALSE:
+                void = True
+                break
+            if m.state[literal] == OPEN:
+                m.arena[first + length] = literal
+                length += 1
+        if void:
+            continue
+        if length == 0:
+            return False
+        if length == 1:
+            kill(p, m, m.arena[first], NONE)
+            continue
+        m.place[kept], m.length[kept], m.levels[kept], m.use[kept] = first, length, m.levels[c], m.use[c]
+        used += length
+        kept += 1
+    counts[NOGOODS], counts[USED] = kept, used
+    for c in range(kept):
+        watch(m, c)
+    return propagate(p, m)

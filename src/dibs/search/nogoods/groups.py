@@ -1,0 +1,42 @@
+"""Groups: what a literal that is decided does to them, and what they make of others."""
+
+from __future__ import annotations
+
+from dibs.compiled import part
+from dibs.search.nogoods.arrays import FAILED, FALSE, LEVEL, OPEN, QUEUED, TRAIL, Int, Memory, Problem
+
+
+@part
+def kill(p: Problem, m: Memory, literal: Int, reason: Int) -> None:
+    """A literal is false. Groups that need one note what is left."""
+    counts = m.counts
+    m.state[literal] = FALSE
+    m.level[literal] = counts[LEVEL]
+    m.reason[literal] = reason
+    m.trail[counts[TRAIL]] = literal
+    counts[TRAIL] += 1
+    for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
+        g = p.literal_group[k]
+        m.left[g] -= 1
+        m.total[g] -= literal
+        if p.need[g] and m.held[g] == 0 and m.left[g] < 2:
+            if m.left[g] == 0:
+                if counts[FAILED] < 0:
+                    counts[FAILED] = g
+            else:
+                m.queue[counts[QUEUED]] = m.total[g]
+                m.queue_group[counts[QUEUED]] = g
+                counts[QUEUED] += 1
+
+
+@part
+def exclude(p: Problem, m: Memory, literal: Int) -> None:
+    """What cannot be true beside a true literal, by its groups."""
+    for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
+        g = p.literal_group[k]
+        m.held[g] += 1
+        if p.exclusive[g]:
+            for i in range(p.group_start[g], p.group_start[g + 1]):
+                other = p.group_member[i]
+                if m.state[other] == OPEN:
+                    kill(p, m, other, literal)

@@ -1,0 +1,88 @@
+"""Draw all that follows from what is queued, and take it back."""
+
+from __future__ import annotations
+
+from dibs.compiled import part
+from dibs.search.nogoods.arrays import BROKEN, FAILED, FALSE, LEVEL, OPEN, QUEUED, TRAIL, TRUE, Int, Memory, Problem
+from dibs.search.nogoods.groups import exclude, kill
+
+
+@part
+def look(p: Problem, m: Memory, literal: Int) -> None:
+    """The nogoods that watch a literal which has become true: find another to watch, or one that must be false."""
+    counts = m.counts
+    watch = m.head[literal]
+    m.head[literal] = -1
+    while watch >= 0:
+        following = m.link[watch]
+        nogood, side = watch >> 1, watch & 1
+        first = m.place[nogood]
+        other = m.arena[first + 1 - side]
+        moved = False
+        if counts[BROKEN] < 0 and m.state[other] != FALSE:
+            for i in range(first + 2, first + m.length[nogood]):
+                candidate = m.arena[i]
+                if m.state[candidate] != TRUE:
+                    m.arena[i] = literal
+                    m.arena[first + side] = candidate
+                    m.link[watch] = m.head[candidate]
+                    m.head[candidate] = watch
+                    moved = True
+                    break
+            if not moved:
+                if m.state[other] == OPEN:
+                    kill(p, m, other, -2 - nogood)
+                else:
+                    counts[BROKEN] = nogood
+        if not moved:
+            m.link[watch] = m.head[literal]
+            m.head[literal] = watch
+        watch = following
+
+
+@part
+def propagate(p: Problem, m: Memory) -> bool:
+    """All that follows from the queue; whether it is consistent."""
+    counts = m.counts
+    done = 0
+    while done < counts[QUEUED] and counts[FAILED] < 0 and counts[BROKEN] < 0:
+        literal, group = m.queue[done], m.queue_group[done]
+        done += 1
+        if m.state[literal] == TRUE:
+            continue
+        if m.state[literal] == FALSE:
+            counts[FAILED] = group
+            break
+        m.state[literal] = TRUE
+        m.level[literal] = counts[LEVEL]
+        m.reason[literal] = group
+        m.trail[counts[TRAIL]] = literal
+        counts[TRAIL] += 1
+        exclude(p, m, literal)
+        if counts[FAILED] < 0:
+            look(p, m, literal)
+    counts[QUEUED] = 0
+    return bool(counts[FAILED] < 0 and counts[BROKEN] < 0)
+
+
+@part
+def back(p: Problem, m: Memory, level: Int) -> None:
+    """Take back all decisions but the first `level`."""
+    counts = m.counts
+    counts[QUEUED] = 0
+    if counts[LEVEL] <= level:
+        return
+    length = m.mark[level]
+    for i in range(counts[TRAIL] - 1, length - 1, -1):
+        literal = m.trail[i]
+        true = m.state[literal] == TRUE
+        for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
+            g = p.literal_group[k]
+            if true:
+                m.held[g] -= 1
+            else:
+                m.left[g] += 1
+                m.total[g] += literal
+        m.state[literal] = OPEN
+    counts[TRAIL] = length
+    counts[LEVEL] = level

@@ -1,0 +1,174 @@
+"""A nogood search that is looked over at every failure: for tests, and for whoever changes it.
+
+Each nogood is verified by *reverse unit propagation*: with its literals all true, the groups and the nogoods before it
+must fail by unit propagation alone. MiniSat propagates (python-sat), so that nothing is shared with the search. The
+state of the groups is counted anew from the state of the literals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.structure import Instance
+from dibs.search.learner import Search, grown
+from dibs.search.nogoods import arrays, loop
+from dibs.search.nogoods.arrays import Memory, Problem
+from dibs.search.outcome import Outcome
+
+KEPT = 5000  # nogoods that the judge keeps beyond twice those of the search
+
+
+class Unsound(AssertionError):
+    """A nogood that does not follow, or a state that is not what its literals say."""
+
+
+def watched(
+    instance: Instance,
+    *,
+    conflicts: int,
+    unit: int = 256,
+    seed: int = 0,
+    every: int = 64,
+    verify: bool = True,
+    report: Callable[[int], None] | None = None,
+) -> tuple[Outcome | None, int]:
+    """Search one instance without a guide; the outcome, None after so many `conflicts`, and the nogoods verified.
+
+    `every`: conflicts between two looks at the state of the groups. Without `verify` nogoods are not looked at.
+    Raises Unsound at the first fault, WrongSolution for a wrong solution.
+    """
+    from dibs.search.engine import Engine
+    from dibs.search.options import Options
+
+    options = Options(select="weighted", strategy="learn", order="random", unit=unit, seed=seed)
+    root = Engine([instance], Options(level=options.level, nodes=0))
+    root.run()
+    if root.decided(np.arange(1))[0]:
+        return root.outcomes()[0], 0
+    [open_], [true] = root.literals(np.arange(1))
+    search = Search(instance, options, open_, true, 0, 0.0)
+    judge = Judge(search.problem) if verify else None
+    counts = search.memory.counts
+    counts[arrays.MOST] = arrays.NEVER
+    looked = 0
+    while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < conflicts:
+        before, run = int(counts[arrays.CONFLICTS]), int(counts[arrays.RUN])
+        loop.advance(search.problem, search.memory, options.unit, 1 if verify else every)
+        if judge:
+            if counts[arrays.RUN] != run:
+                judge.anew(search.memory)
+            if counts[arrays.CONFLICTS] > before and counts[arrays.PHASE] == arrays.RUNNING:
+                judge.verify(search.memory.learnt[: counts[arrays.LENGTH]])
+        if counts[arrays.CONFLICTS] >= looked:
+            check_state(search.problem, search.memory)
+            looked = int(counts[arrays.CONFLICTS]) + every
+            if report:
+                report(int(counts[arrays.CONFLICTS]))
+        if counts[arrays.FULL]:
+            search.memory = grown(search.memory)
+            counts = search.memory.counts
+    verified = judge.verified if judge else 0
+    if judge and counts[arrays.PHASE] == arrays.UNSAT:
+        judge.verify(np.zeros(0, np.int32))
+    return (None if counts[arrays.PHASE] == arrays.RUNNING else search.outcome()), verified
+
+
+def check_state(p: Problem, m: Memory) -> None:
+    """Raise Unsound where a group's counts, the trail or the watches are not what the literals' states say."""
+    owner = np.repeat(np.arange(len(p.need)), np.diff(p.group_start))
+    state = m.state[p.group_member]
+    trail = m.trail[: m.counts[arrays.TRAIL]]
+    alive, true = state != arrays.FALSE, state == arrays.TRUE
+    nogoods = int(m.counts[arrays.NOGOODS])
+    watches = sorted(_watches(m))
+    faults = {
+        "left": (np.bincount(owner[alive], minlength=len(p.need)) != m.left).any(),
+        "total": (np.bincount(owner[alive], p.group_member[alive], len(p.need)) != m.total).any(),
+        "held": (np.bincount(owner[true], minlength=len(p.need)) != m.held).any(),
+        "trail": len(set(trail.tolist())) != len(trail) or (m.state != arrays.OPEN).sum() != len(trail),
+        "weight": not (np.isfinite(m.weight) & (m.weight > 0)).all(),
+        "watches": watches != list(range(2 * nogoods)),
+        "nogoods": any((m.state[_nogood(m, c)] == arrays.TRUE).all() for c in range(nogoods)),
+    }
+    for name, wrong in faults.items():
+        if wrong:
+            raise Unsound(f"{name} is not what the literals say, after {m.counts[arrays.CONFLICTS]} failures")
+
+
+def _nogood(m: Memory, number: int) -> NDArray[np.int32]:
+    """The literals of a nogood."""
+    literals: NDArray[np.int32] = m.arena[m.place[number] : m.place[number] + m.length[number]]
+    return literals
+
+
+def _watches(m: Memory) -> list[int]:
+    """All watches that hang on the literal that they watch."""
+    found = []
+    for literal, watch in enumerate(m.head.tolist()):
+        while watch >= 0:
+            if m.arena[m.place[watch >> 1] + (watch & 1)] != literal:
+                raise Unsound(f"watch {watch} hangs on literal {literal}, which it does not watch")
+            found.append(watch)
+            watch = int(m.link[watch])
+    return found
+
+
+class Judge:
+    """The groups and the nogoods so far as clauses, in a solver that is only ever asked to propagate."""
+
+    def __init__(self, p: Problem) -> None:
+        self.verified = 0
+        self._groups: list[list[int]] = []
+        for g in range(len(p.need)):
+            members = (p.group_member[p.group_start[g] : p.group_start[g + 1]] + 1).tolist()
+            if p.need[g]:
+                self._groups.append(members)
+            if p.exclusive[g]:
+                self._groups += [[-a, -b] for i, a in enumerate(members) for b in members[:i]]
+        self._root: set[int] = set()  # literals that the root has decided, as clauses have them
+        self._known: set[frozenset[int]] = set()  # nogoods that were verified since it began
+        self._solver: Any = None
+        self._begin([])
+
+    def _begin(self, nogoods: list[list[int]]) -> None:
+        from pysat.solvers import Minisat22
+
+        if self._solver:
+            self._solver.delete()
+        self._solver = Minisat22(bootstrap_with=self._groups)
+        self._solver.append_formula([[literal] for literal in self._root])
+        self._solver.append_formula([[-literal - 1 for literal in nogood] for nogood in nogoods])
+        self._known = set(map(frozenset, nogoods))
+
+    def verify(self, nogood: NDArray[np.int32]) -> None:
+        """Literals [n] that cannot all be true; an empty one: there is no solution."""
+        self._follows([literal + 1 for literal in nogood.tolist()])
+        self._solver.add_clause([-literal - 1 for literal in nogood.tolist()])
+        self._known.add(frozenset(nogood.tolist()))
+        self.verified += 1
+
+    def anew(self, m: Memory) -> None:
+        """A run has begun: nogoods were forgotten, and others lost what the root decided. What is there follows."""
+        root = m.trail[: m.counts[arrays.TRAIL] if m.counts[arrays.LEVEL] == 0 else m.mark[0]]
+        decided = {int(v) + 1 if m.state[v] == arrays.TRUE else -int(v) - 1 for v in root}
+        for literal in decided - self._root:
+            self._follows([-literal])
+            self._solver.add_clause([literal])
+        self._root = decided
+        nogoods = [_nogood(m, c).tolist() for c in range(int(m.counts[arrays.NOGOODS]))]
+        for nogood in nogoods:
+            if frozenset(nogood) not in self._known:
+                self._follows([literal + 1 for literal in nogood])
+        if len(self._known) > 2 * len(nogoods) + KEPT:
+            self._begin(nogoods)
+        else:
+            self._known.update(map(frozenset, nogoods))
+
+    def _follows(self, assumed: list[int]) -> None:
+        consistent, _ = self._solver.propagate(assumptions=assumed)
+        if consistent:
+            raise Unsound(f"{len(assumed)} literals are said to fail together, but propagation does not show it")

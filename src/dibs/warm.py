@@ -1,0 +1,75 @@
+"""All that is compiled, compiled once: for an image, a class-room, a benchmark, the playground.
+
+Each part runs a small thing as its users do, so that arguments have the types they have there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+import numpy as np
+
+HARD = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4.."
+
+
+def warm(playing: bool = False) -> Iterator[tuple[str, float]]:
+    """Compile, or load, one thing after the other: (what it was, seconds). `playing`: what the playground needs."""
+    parts: dict[str, Callable[[], object]] = {"tree search": _tree, "guides": _guides}
+    if not playing:
+        parts |= {"nogood search": _nogoods, "generators": _generators, "training": _training}
+    for name, part in parts.items():
+        begin = perf_counter()
+        part()
+        yield name, perf_counter() - begin
+
+
+def _tree() -> None:
+    """The kernel has two forms, for groups that are swept or watched, and each of them two, plain or rich."""
+    from dibs.problem import CNF, Sudoku
+    from dibs.search.engine import Engine
+    from dibs.search.options import Options
+
+    for instance in (Sudoku.parse("." * 16), CNF(2, [[1, 2]])):
+        for traced in (False, True):
+            Engine([instance], Options(), traced=traced).run()
+
+
+def _nogoods() -> None:
+    from dibs.problem import Latin
+    from dibs.search.solve import solve
+
+    solve(Latin.parse("." * 16), strategy="learn", select="weighted")
+
+
+def _guides() -> None:
+    """The guide of the usual policies, and what K steps do."""
+    from dibs.guide.steps import compile_loops
+    from dibs.problem import Sudoku
+    from dibs.search.policy import POLICIES, waiting
+    from dibs.search.solve import solve
+
+    waiting(POLICIES["paper"].guidance).load()
+    compile_loops()
+    solve(Sudoku.parse(HARD), policy="guided", nodes=1)
+
+
+def _generators() -> None:
+    from dibs.generate import canonical, latin, sudoku
+    from dibs.generate.loops import tally_pair, tally_single
+    from dibs.problem import Sudoku
+
+    list(latin(1, order=4, holes=4, balanced=True))
+    list(sudoku(1, box=(2, 2), kept=0.6, workers=1))
+    canonical(Sudoku.parse(HARD))
+    solutions, cells = np.zeros((0, 81), np.uint8), np.zeros(0, np.int64)
+    tally_single(solutions, cells, np.zeros(0, np.uint8))
+    tally_pair(solutions, cells, np.zeros((0, 0), np.uint8))
+
+
+def _training() -> None:
+    from dibs.guide.graph import graph
+    from dibs.problem import Sudoku
+
+    structure = Sudoku.parse("." * 16).structure
+    graph(structure, np.ones((1, structure.literals), bool))

@@ -1,0 +1,39 @@
+"""The first moments of the program."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+INTERRUPTED = """
+import builtins, signal, sys
+load = builtins.__import__
+def interrupted(name, *rest):
+    if name == {name!r}:
+        signal.raise_signal(signal.SIGINT)
+    return load(name, *rest)
+builtins.__import__ = interrupted
+from dibs.__main__ import main
+sys.argv = ["dibs", "--help"]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("name", ["cyclopts", "numpy", "dibs.commands.solve"])
+def test_ctrl_c_while_it_is_still_loading_is_silent(name: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED.format(name=name)], capture_output=True, text=True, check=False
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (130, "", "")
+
+
+def test_importing_dibs_loads_nothing() -> None:
+    code = "import sys, dibs; print([m for m in ('numpy', 'numba', 'onnxruntime', 'torch') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
+
+
+def test_every_public_name_is_there() -> None:
+    code = "import dibs; print(all(hasattr(dibs, name) for name in dibs.__all__), set(dibs.__all__) <= set(dir(dibs)))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "True True\n"
