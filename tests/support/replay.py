@@ -327,7 +327,7 @@ def traced(
         assert scores is not None
         with np.errstate(over="ignore"):
             answer = np.asarray(scores(asks), np.float32)
-        here = int(engine.counters[0, 1]) - 1
+        here = int(engine.counters.nodes[0]) - 1
         assert here not in asked
         asked[here] = np.zeros(slow.base[-1], np.float32)
         asked[here][slow.number] = answer[0]
