@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs.bench.instances import load, relabelled
+from dibs.guide.codec import from_true
 from dibs.guide.steps import LogProbabilities
-from dibs.model.codec import from_true
 from dibs.model.cost import NODES, sibling_nodes
 from dibs.model.judge import judge
 from dibs.model.puzzles import solve

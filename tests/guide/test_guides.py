@@ -19,8 +19,8 @@ import dibs
 from dibs import Asks, Sudoku, engines
 from dibs.bench.instances import load
 from dibs.bench.ledger import ledgers
-from dibs.guide.asks import Around
 from dibs.problem.structure import Structure
+from dibs.search.contract import Around
 from dibs.search.engine import Engine
 from guides import Scored, seeded
 

@@ -16,12 +16,12 @@ import dibs
 from dibs import Asks, DiBS, Latin, Problem, Sudoku, load_guide
 from dibs.bench.instances import load
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Runtime
 from dibs.guide.relations import relations
 from dibs.guide.steps import LogProbabilities
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
 from dibs.search.engine import Engine
+from dibs.search.guidance import Runtime
 from judge import units
 from randoms import mixture
 

@@ -13,9 +13,9 @@ from dibs import InputError, Sudoku, generate
 from dibs.bench.instances import load
 from dibs.generate.canonical import canonical_forms, shuffled
 from dibs.generate.check import engine_of, uniqueness
+from dibs.guide.codec import from_true
 from dibs.model import cost, speed
 from dibs.model.calibration import BINS, Reliability
-from dibs.model.codec import from_true
 from dibs.model.evaluate import Evaluation, evaluate
 from dibs.model.judge import Judged, judge
 from dibs.model.states import solution_paths, truth

@@ -23,7 +23,7 @@ import dibs
 import pages
 from dibs.bench.experiment import Row
 from dibs.bench.ledger import ledgers
-from dibs.guide.guidance import Guidance
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.policy import POLICIES, waiting
 from dibs.web import catalogue, limits

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Around, Asks, Guide
 from dibs.guide.score import DiBS
 from dibs.guide.steps import denoise
+from dibs.search.contract import Around, Asks, Guide
 from dibs.search.engine import Engine
 
 Bools = NDArray[np.bool_]

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide import Asks, DiBS
-from dibs.guide.asks import Around
 from dibs.guide.steps import denoise
 from dibs.problem import InputError, Instance
 from dibs.problem.structure import Structure
+from dibs.search.contract import Around
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]

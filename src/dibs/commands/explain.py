@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused, source
+from dibs.commands import source
 from dibs.commands.fields import Flags, Given
 from dibs.commands.solve import COMPILING, LOADING
 from dibs.commands.terminal import Meter, Terminal
+from dibs.errors import Refused
 from dibs.guide import card
-from dibs.guide.guidance import Guidance
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.policy import POLICIES, PolicyName, chosen_fields
 from dibs.search.solve import kernel_ready

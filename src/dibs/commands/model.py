@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from dibs import __version__
-from dibs.commands import Refused
 from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.errors import Refused
 from dibs.problem.text import InputError
 from dibs.search.solve import kernel_ready
 from dibs.writing import explained, write

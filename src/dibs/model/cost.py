@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate.check import engine_of
-from dibs.model.codec import from_true
+from dibs.guide.codec import from_true
 from dibs.model.judge import Judged
 from dibs.problem.shape import Shape
 from dibs.problem.structure import Level

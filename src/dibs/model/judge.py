@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
 from dibs.guide.steps import LogProbabilities
 from dibs.model.calibration import Reliability
+from dibs.search.contract import Asks
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate.canonical import shuffled
+from dibs.guide.codec import from_true
 from dibs.guide.steps import LogProbabilities
-from dibs.model.codec import from_true
 from dibs.model.cost import sibling_nodes
 from dibs.model.judge import judge
 from dibs.model.puzzles import solve

@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from dibs.bench.ledger import Decision, Ledger
-from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, Instance, Sudoku
 from dibs.problem.grid import Grid, cell_name
 from dibs.problem.own import Problem
 from dibs.problem.symbols import symbol_of
 from dibs.report.tree import Panel
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.outcome import Status
 

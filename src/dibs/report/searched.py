@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from dibs.bench.ledger import Ledger, ledgers
 from dibs.bench.siblings import Report, Stopped
-from dibs.guide.asks import Guide
-from dibs.guide.guidance import Guidance
 from dibs.problem import InputError, Instance
 from dibs.report.explain import Explained, counted
+from dibs.search.contract import Guide
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.outcome import Status
 from dibs.search.policy import Waiting, waiting

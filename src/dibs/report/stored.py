@@ -11,11 +11,11 @@ import re
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, InputError, Instance, Latin, Sudoku
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.text import check_keys, open_text
 from dibs.report.searched import Plan
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 
 LIMITS = InputLimits(max_line=DEFAULT.max_text)  # all of it is one line

@@ -20,9 +20,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
-from dibs.guide.asks import Guide
 from dibs.problem.structure import Instance, Level
 from dibs.problem.text import InputError
+from dibs.search.contract import Guide
 from dibs.search.options import Options
 
 SAMPLE = 64  # instances whose first states are shown to the guide to see what it costs

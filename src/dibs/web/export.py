@@ -10,11 +10,11 @@ from typing import Any
 from dibs.bench.experiment import Row
 from dibs.bench.ledger import Ledger
 from dibs.bench.siblings import Stopped
-from dibs.guide.asks import Guide
-from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, InputError, Sudoku
 from dibs.report.explain import as_dict
 from dibs.report.searched import Plan, Searcher
+from dibs.search.contract import Guide
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.web import limits
 from dibs.web.follow import foreseen

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
 from dibs.guide.score import DiBS
 from dibs.guide.steps import LogProbabilities, denoise
 from dibs.problem import CNF, Sudoku
 from dibs.problem.structure import Structure
+from dibs.search.contract import Asks
 from dibs.web.board import root
 
 Bools = NDArray[np.bool_]

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from dibs.bench.experiment import Row
 from dibs.bench.listener import Listener, Ranking
-from dibs.guide.asks import Guide
 from dibs.problem import CNF, InputError, Sudoku
 from dibs.search import state
+from dibs.search.contract import Guide
 from dibs.search.engine import Engine, OpenNode
 from dibs.search.options import Options
 from dibs.search.policy import Waiting
