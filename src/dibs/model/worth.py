@@ -18,12 +18,12 @@ from dibs.generate.canonical import shuffled
 from dibs.guide.codec import from_true
 from dibs.guide.steps import LogProbabilities
 from dibs.model.cost import sibling_nodes
-from dibs.model.judge import judge
 from dibs.model.puzzles import solve
 from dibs.model.states import solution_paths, truth
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import Sudoku
 from dibs.search.options import Tie
+from dibs.study.judge import judge
 
 Floats = NDArray[np.float64]
 
