@@ -20,14 +20,14 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs.bench.instances import load, relabelled
+from dibs.guide.codec import from_true
 from dibs.guide.steps import LogProbabilities
-from dibs.model.codec import from_true
 from dibs.model.cost import NODES, sibling_nodes
-from dibs.model.judge import judge
 from dibs.model.puzzles import solve
 from dibs.model.states import solution_paths, truth
 from dibs.search.policy import POLICIES
 from dibs.search.solve import GUIDED_BATCH, solve_together
+from dibs.study.judge import judge
 from figures import COLOURS, FOLDER, GUIDE, LINES, MARKERS, changed, origin, write
 
 BLOCK = 128  # puzzles whose paths are walked at once

@@ -19,7 +19,6 @@ from typing import Any, get_args
 from cyclopts import App, CycloptsError, Parameter, Token, convert
 
 from dibs import InputError, __version__
-from dibs.commands import Refused
 from dibs.commands.bench import bench
 from dibs.commands.data import app as data
 from dibs.commands.explain import explain
@@ -30,6 +29,7 @@ from dibs.commands.serve import serve
 from dibs.commands.solve import solve
 from dibs.commands.train import train
 from dibs.commands.warm import warm
+from dibs.errors import Refused
 from dibs.interrupt import plain_interrupts
 
 HELP = """\

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import dibs
-from dibs.bench.ledger import Tree
 from dibs.guide import card
 from dibs.report import tree
 from dibs.report.tree import Panel
+from dibs.study.ledger import Tree
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT, Run, runner
 
 SVG = "{http://www.w3.org/2000/svg}"

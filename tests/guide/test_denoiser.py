@@ -14,10 +14,10 @@ from dibs import CNF, Asks, InputError, Latin, Sudoku
 from dibs.bench.instances import load
 from dibs.guide import denoiser as module
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Runtime
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
 from dibs.search.engine import Engine
+from dibs.search.guidance import Runtime
 
 Bools = NDArray[np.bool_]
 

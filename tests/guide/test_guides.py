@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 import dibs
 from dibs import Asks, Sudoku, engines
 from dibs.bench.instances import load
-from dibs.bench.ledger import ledgers
-from dibs.guide.asks import Around
 from dibs.problem.structure import Structure
+from dibs.search.contract import Around
 from dibs.search.engine import Engine
+from dibs.study.ledger import ledgers
 from guides import Scored, seeded
 
 PUZZLE = Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")

@@ -16,11 +16,11 @@ from dibs.generate.check import engine_of
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.graph import groups_of
-from dibs.guide.guidance import Runtime
 from dibs.guide.loops import settle
 from dibs.model.states import eliminated, truth
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Level, Structure
+from dibs.search.guidance import Runtime
 from judge import units
 from paths import states as path_states
 from randoms import latin, sudoku

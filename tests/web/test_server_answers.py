@@ -17,12 +17,12 @@ import httpx
 
 import dibs
 from dibs.bench.experiment import Row
-from dibs.bench.ledger import ledgers
 from dibs.generate.check import uniqueness
-from dibs.guide.guidance import Guidance
 from dibs.problem import InputError
 from dibs.problem.shape import shape
+from dibs.search.guidance import Guidance
 from dibs.search.policy import POLICIES, waiting
+from dibs.study.ledger import ledgers
 from dibs.web import catalogue, limits, make
 from dibs.web.board import instance_of, root
 from dibs.web.follow import Followed

@@ -22,10 +22,10 @@ import httpx
 import dibs
 import pages
 from dibs.bench.experiment import Row
-from dibs.bench.ledger import ledgers
-from dibs.guide.guidance import Guidance
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.policy import POLICIES, waiting
+from dibs.study.ledger import ledgers
 from dibs.web import catalogue, limits
 from dibs.web.board import instance_of
 from dibs.web.follow import Followed

@@ -15,9 +15,9 @@ from dibs import engines
 from dibs.bench.experiment import Row
 from dibs.engines.advisor import Advisor, settle
 from dibs.guide import Guidance
-from dibs.guide.asks import Guide
 from dibs.problem import InputError, Instance
 from dibs.search import Outcome
+from dibs.search.contract import Guide
 from dibs.search.policy import Waiting, suited, waiting
 from dibs.search.solve import solve_together
 

@@ -24,7 +24,6 @@ from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
 from dibs.bench.origin import machine, version
 from dibs.bench.records import COLUMNS, Store, frame
-from dibs.bench.witness import Path, Witness
 from dibs.guide import DiBS
 from dibs.guide.card import find, verify
 from dibs.guide.denoiser import Denoiser
@@ -34,6 +33,7 @@ from dibs.search import Options, Outcome
 from dibs.search.policy import suited
 from dibs.search.solve import BLOCK as TOGETHER
 from dibs.search.solve import solve_together
+from dibs.study.witness import Path, Witness
 
 BLOCK = 256  # instances of a task
 TURN = 64  # instances that a plain row takes before the next row's turn
@@ -275,7 +275,7 @@ def _path_columns(paths: Sequence[Path]) -> Columns:
 
 def _ledgers(some: Sequence[Instance], options: Options, guide: DiBS | None) -> tuple[list[Outcome], Columns]:
     """Searches with all that happened on their solution paths."""
-    from dibs.bench.ledger import ledgers
+    from dibs.study.ledger import ledgers
 
     found = ledgers(some, options, guide)
     paths = [ledger.decisions for ledger in found]

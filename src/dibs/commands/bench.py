@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused
 from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.errors import Refused
 from dibs.search.solve import kernel_ready
 
 if TYPE_CHECKING:

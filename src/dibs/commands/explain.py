@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused, source
+from dibs.commands import source
 from dibs.commands.fields import Flags, Given
 from dibs.commands.solve import COMPILING, LOADING
 from dibs.commands.terminal import Meter, Terminal
+from dibs.errors import Refused
 from dibs.guide import card
-from dibs.guide.guidance import Guidance
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.policy import POLICIES, PolicyName, chosen_fields
 from dibs.search.solve import kernel_ready
 from dibs.writing import explained, write
 
 if TYPE_CHECKING:
-    from dibs.report.explain import Explained
-    from dibs.report.searched import Plan
+    from dibs.study.explain import Explained, Request
 
 MOST = 1_000_000  # nodes of a search, unless --nodes says otherwise: the events of all of them are kept
 WIDTH = 100  # of tables that do not go to a terminal
@@ -96,11 +96,12 @@ def explain(
         number, instance = _only(text, line, family, box)
     except ValueError as error:
         raise error if isinstance(error, InputError) else Refused(f"dibs: {error}") from None
-    from dibs.report.searched import Plan
+    from dibs.study.explain import Request
 
-    told = policy is not None or "guide" in flags
-    plans = [Plan(policy or "paper", options, guidance, told), *([Plan(*second)] if second else [])]
-    found = _Work(instance, InputError("", text.label, number), limit).every(plans)
+    needs_guide = policy is not None or "guide" in flags
+    first = Request(policy or "paper", options, guidance, needs_guide)
+    requests = [first, *([Request(*second)] if second else [])]
+    found = _Work(instance, InputError("", text.label, number), limit).every(requests)
     return _show(instance, number, found, svg, json)
 
 
@@ -108,10 +109,10 @@ def _again(path: str, given: dict[str, Any], limit: int, svg: Path | None, json:
     """The searches that a file of `--json` holds, done again."""
     from dibs.report.stored import read
 
-    if told := [key for key, value in given.items() if value not in (None, "auto")]:
-        raise Refused(f"{path}: it says itself how to search: leave --{told[0]} out")
+    if flags := [key for key, value in given.items() if value not in (None, "auto")]:
+        raise Refused(f"{path}: it says itself how to search: leave --{flags[0]} out")
     stored = read(path)
-    found = _Work(stored.instance, InputError("", path), limit).every(stored.plans)
+    found = _Work(stored.instance, InputError("", path), limit).every(stored.requests)
     for one, nodes in zip(found, stored.nodes, strict=True):
         if one.nodes != nodes and isinstance(nodes, int):
             print(f"{path}: {one.name} had {nodes:,} nodes there and has {one.nodes:,} here", file=sys.stderr)
@@ -191,15 +192,15 @@ class _Work:
         self.limit = limit
         self.measured = (0, 0)
 
-    def every(self, plans: list[Plan]) -> list[Explained]:
-        from dibs.report.searched import Searcher
+    def every(self, requests: list[Request]) -> list[Explained]:
+        from dibs.study.explain import Explainer
 
         def report(done: int, total: int) -> None:
             self.measured = done, total
 
         with Terminal(self.meter):
-            searcher = Searcher(self.instance, self.limit, place=self.place, report=report)
-            return [searcher.explained(plan) for plan in plans]
+            explainer = Explainer(self.instance, self.limit, place=self.place, report=report)
+            return [explainer.explained(request) for request in requests]
 
     def meter(self, seconds: float) -> Meter | None:
         done, total = self.measured

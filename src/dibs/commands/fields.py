@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
-from dibs.guide.guidance import Guidance
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from dibs.commands import Refused
 from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.errors import Refused
 from dibs.problem.text import InputError
 from dibs.search.solve import kernel_ready
 

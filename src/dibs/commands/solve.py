@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused, answer, source
+from dibs.commands import answer, source
 from dibs.commands.engine import Engine
 from dibs.commands.fields import Flags, Given
 from dibs.commands.interrupt import Interrupt
@@ -17,6 +17,7 @@ from dibs.commands.tally import Tally
 from dibs.commands.terminal import Meter, Terminal, pace
 from dibs.engines.options import EngineName
 from dibs.engines.registry import ENGINES, check_proofs
+from dibs.errors import Refused
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.reading import Family, Item

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused
 from dibs.commands.terminal import Meter, Terminal
+from dibs.errors import Refused
 from dibs.problem import InputError
 
 if TYPE_CHECKING:

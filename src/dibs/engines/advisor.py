@@ -7,8 +7,8 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Ranks, as_guide
 from dibs.problem.structure import Instance
+from dibs.search.contract import Asks, Ranks, as_guide
 
 Bools = NDArray[np.bool_]
 

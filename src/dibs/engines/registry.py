@@ -7,8 +7,8 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from dibs.engines.options import EngineOptions
-from dibs.guide.guidance import Guidance
 from dibs.problem.text import InputError
+from dibs.search.guidance import Guidance
 
 REFUSED_OF_GUIDES = ("alpha", "steps")  # of the paper's score at one cell; engines read probabilities
 

@@ -15,8 +15,8 @@ from dibs.engines.options import EngineOptions
 from dibs.engines.proof import ProofFile
 from dibs.engines.registry import ENGINES, adapter, check_proofs
 from dibs.engines.task import Found, Task
-from dibs.guide.asks import Ranks
 from dibs.problem.structure import Instance
+from dibs.search.contract import Ranks
 from dibs.search.outcome import Outcome, WrongSolution
 
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dibs.generate.check import engine_of, uniqueness
 from dibs.generate.parallel import in_order
-from dibs.guide.asks import Asks, Guide
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.sudoku import Sudoku, check_box
+from dibs.search.contract import Asks, Guide
 
 Values = NDArray[np.uint8]
 

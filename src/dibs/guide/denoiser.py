@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide.card import Card, find, verify
-from dibs.guide.guidance import Runtime
 from dibs.guide.relations import relations
+from dibs.guide.runtime import Backend, backend
 from dibs.problem.structure import Structure
 from dibs.problem.text import InputError
+from dibs.search.guidance import Runtime
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -21,19 +22,6 @@ Floats = NDArray[np.float32]
 CHUNK = 128  # states of `LITERALS` literals that go through the model at once; of larger ones fewer: memory is bounded
 LITERALS = 729  # of a 9x9 grid
 EXCLUDED = np.float32(-50)  # the log-probability of what singles exclude, whatever the network's scale
-
-
-class Backend(Protocol):
-    """What runs the model."""
-
-    def refusal(self, structure: Structure) -> str | None:
-        """Why problems of this structure cannot be taken, in a line that names what can; None if they can."""
-
-    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
-        """Raw logits [n, L] of the states with the literals `open_` and `true` [n, L]; only open literals matter."""
-
-    def example(self) -> tuple[Structure, Bools, Bools]:
-        """A structure that can be taken, and a state of it as `open_` and `true` [1, L]."""
 
 
 class Denoiser:
@@ -62,8 +50,6 @@ class Denoiser:
         """A guide that comes with dibs, by its name, or from a folder; its files are checked against its card."""
         folder = find(name_or_path)
         card = verify(folder)
-        from dibs.guide.runtime import backend
-
         return cls(backend(folder, card, threads, runtime), folder, card, bare)
 
     def refusal(self, structure: Structure) -> str | None:

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Guidance, Runtime
 from dibs.guide.score import DiBS
+from dibs.search.guidance import Guidance, Runtime
 
 
 def load_guide(

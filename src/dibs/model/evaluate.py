@@ -18,14 +18,14 @@ from dibs.generate.canonical import shuffled
 from dibs.generate.check import engine_of
 from dibs.guide.steps import LogProbabilities, refusal
 from dibs.model import cost, speed
-from dibs.model.calibration import Reliability
-from dibs.model.judge import Accuracy, Judged, judge
 from dibs.model.states import solution_paths, truth
 from dibs.problem.shape import Shape
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import Sudoku
 from dibs.problem.text import InputError
 from dibs.search.options import Tie
+from dibs.study.judge import Accuracy, Judged, judge
+from dibs.study.reliability import Reliability
 
 Values = NDArray[np.uint8]
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much

@@ -9,10 +9,10 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
 from dibs.problem.shape import Shape
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import Sudoku
+from dibs.search.contract import Asks
 from dibs.search.options import Options, Tie
 
 Values = NDArray[np.uint8]

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dibs.guide.codec import encode, from_true
 from dibs.guide.graph import graph, graph_of
 from dibs.model import diffusion
-from dibs.model.codec import encode, from_true
 from dibs.model.config import Config
 from dibs.model.puzzles import Puzzles, fingerprint, shape_of
 from dibs.model.relational import Inputs, Relational, cell_log_probabilities

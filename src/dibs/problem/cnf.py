@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.text import InputError, Source, open_text
+from dibs.writing import write
 
 Clause = tuple[int, ...]
 
@@ -98,8 +99,6 @@ class CNF(Instance):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """DIMACS text as a file, which is there whole or not at all."""
-        from dibs.writing import write  # which knows InputError, of this package
-
         write(path, self.format().encode("ascii"))
 
     def decode(self, literals: NDArray[np.int64]) -> list[int]:

@@ -18,9 +18,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Ranks, as_guide, checked
 from dibs.problem.structure import Instance, Structure
 from dibs.search import state
+from dibs.search.contract import Asks, Ranks, as_guide, checked
 from dibs.search.kernel import advance
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Guide, Ranks, as_guide, checked
 from dibs.problem.structure import Instance, Level, Need, Structure
+from dibs.search.contract import Asks, Guide, Ranks, as_guide, checked
 from dibs.search.engine import LONGEST, MOST, fitted, verified
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Guide
-from dibs.guide.guidance import Guidance
 from dibs.problem import InputError
 from dibs.problem.structure import Structure
+from dibs.search.contract import Asks, Guide
+from dibs.search.guidance import Guidance
 from dibs.search.options import LARGE, Options
 
 if TYPE_CHECKING:

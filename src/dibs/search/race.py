@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Guide
 from dibs.problem.structure import Instance
+from dibs.search.contract import Guide
 from dibs.search.engine import MOST, Engine
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status

@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dibs.guide.asks import Guide, Ranks, as_guide
-from dibs.guide.oracle import Oracle, foresee
 from dibs.problem.structure import Instance, Structure
+from dibs.search.contract import Guide, Ranks, as_guide
 from dibs.search.options import Options
+from dibs.search.oracle import Oracle, foresee
 from dibs.search.outcome import Outcome, Status
 from dibs.search.policy import chosen_fields, waiting
 

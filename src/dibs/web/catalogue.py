@@ -16,9 +16,9 @@ from typing import Any
 from dibs import __version__
 from dibs.bench.experiment import Experiment, Row
 from dibs.guide import card
-from dibs.guide.guidance import Guidance
 from dibs.problem.sudoku import SIZES
 from dibs.problem.text import InputError
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.policy import POLICIES
 from dibs.web import limits

@@ -10,8 +10,8 @@ from threading import Event, Lock
 from typing import Any, TypeVar
 
 from dibs.bench.experiment import Row
-from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, InputError, Sudoku
+from dibs.search.guidance import Guidance
 from dibs.search.policy import Waiting, waiting
 from dibs.search.solve import cores
 from dibs.web import limits

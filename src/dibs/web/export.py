@@ -8,20 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from dibs.bench.experiment import Row
-from dibs.bench.ledger import Ledger
-from dibs.bench.siblings import Stopped
-from dibs.guide.asks import Guide
-from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, InputError, Sudoku
 from dibs.report.explain import as_dict
-from dibs.report.searched import Plan, Searcher
+from dibs.search.contract import Guide
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
+from dibs.study.explain import Explainer, Request
+from dibs.study.ledger import Ledger
+from dibs.study.siblings import Stopped
 from dibs.web import limits
 from dibs.web.follow import foreseen
 from dibs.web.turns import Cancelled, Turn
 
 
-class _Bounded(Searcher):
+class _Bounded(Explainer):
     """As always, but an oracle looks for the solution within the limits of a page."""
 
     def __init__(self, instance: Sudoku | CNF, turn: Turn, asking: AbstractContextManager[Any]) -> None:
@@ -47,8 +47,8 @@ def export(
     try:
         found = []
         for row in rows:
-            searcher = _Bounded(instance, turn, asking(row.guidance, turn))
-            found.append(searcher.explained(Plan(row.name, row.options, row.guidance)))
+            explainer = _Bounded(instance, turn, asking(row.guidance, turn))
+            found.append(explainer.explained(Request(row.name, row.options, row.guidance)))
     except Stopped:
         raise Cancelled from None
     return as_dict(instance, 1, found)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.bench.experiment import Row
-from dibs.guide.asks import Around, Asks, Guide
-from dibs.guide.oracle import Known, foresee
 from dibs.problem.structure import Instance
 from dibs.search import state
+from dibs.search.contract import Around, Asks, Guide
 from dibs.search.engine import Engine
 from dibs.search.options import Options
+from dibs.search.oracle import Known, foresee
 from dibs.search.outcome import Outcome, Status
 from dibs.search.race import race
 from dibs.search.tables import DOMAIN

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.bench.experiment import Row
-from dibs.bench.listener import Listener, Ranking
-from dibs.guide.asks import Guide
 from dibs.problem import CNF, InputError, Sudoku
 from dibs.search import state
+from dibs.search.contract import Guide
 from dibs.search.engine import Engine, OpenNode
 from dibs.search.options import Options
 from dibs.search.policy import Waiting
 from dibs.search.race import alone
 from dibs.search.root import roots
 from dibs.search.tables import DOMAIN
+from dibs.study.listener import Listener, Ranking
 from dibs.web.board import place, shown, symbol
 from dibs.web.follow import Followed, Nodes, Trace, foreseen
 from dibs.web.turns import Cancelled, Turn

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import uvicorn
 
-from dibs.commands import Refused
+from dibs.errors import Refused
 from dibs.web import limits
 from dibs.web.app import build
 from dibs.web.desk import Desk

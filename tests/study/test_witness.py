@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 from dibs.bench.instances import load, relabelled
-from dibs.bench.witness import Path, Witness, solutions
 from dibs.guide import Asks, DiBS
 from dibs.problem import CNF, InputError, Instance, Latin, Sudoku
 from dibs.problem.structure import Structure
 from dibs.search import Options
 from dibs.search.solve import solve_together
+from dibs.study.witness import Path, Witness, solutions
 from shell import BLANK, UNSAT
 
 PUZZLES = relabelled(load("hard300", 8), 3)
@@ -150,8 +150,8 @@ def test_nothing_is_true_yet_and_there_is_no_solution() -> None:
     witness = Witness(DiBS(Denoiser()), [PUZZLES[0]])
     witness._truth[0][:] = False
     shape = (1, PUZZLES[0].structure.literals)
-    open_, true, row = np.ones(shape, bool), np.zeros(shape, bool), np.zeros(1, np.int64)
-    witness.rank(Asks(PUZZLES[0].structure, [PUZZLES[0]], row, open_, true, open_, row))
+    asks = Asks.of(PUZZLES[0].structure, [PUZZLES[0]], np.ones(shape, bool), np.zeros(shape, bool), selecting=False)
+    witness.rank(asks)
     assert witness.paths() == [Path()]
 
 

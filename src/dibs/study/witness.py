@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide import Asks, DiBS
-from dibs.guide.asks import Around
 from dibs.guide.steps import denoise
 from dibs.problem import InputError, Instance
 from dibs.problem.structure import Structure
+from dibs.search.contract import Around
+from dibs.study.judge import cells_of, order_of
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -62,14 +63,14 @@ class Witness(Around):
         place = np.array([self._place[id(instance)] for instance in asks.instances])
         truth = np.stack([self._truth[i] for i in place])
         on = np.flatnonzero(truth.any(axis=1) & ~(asks.true & ~truth).any(axis=1))
-        asked = _subset(asks, on) if self.path_only else asks
+        asked = asks.subset(on) if self.path_only else asks
         if not len(asked):
             return np.full(asks.open.shape, -np.inf, np.float32)
         found = denoise(self.denoiser, asked, self.passes)
         scores = self.scored(asked, found)
         if not self.path_only:
             said = (found, scores) if len(on) == len(asks) else (found[on], scores[on])
-            self._put_aside(_subset(asks, on), place[on], *said)
+            self._put_aside(asks.subset(on), place[on], *said)
             return scores
         self._put_aside(asked, place[on], found, scores)
         every = np.full(asks.open.shape, -np.inf, np.float32)
@@ -110,25 +111,16 @@ def _joined(every: Sequence[Seen]) -> Iterator[Seen]:
 
 def _judged(seen: Seen, truth: Bools) -> tuple[list[float], list[int], list[float]]:
     """The items of `Path` for each state, with the solutions `truth` [n, L]."""
-    n = len(seen.place)
-    cells = (n, seen.structure.decisions, -1)  # literals go cell by cell
-    best = np.where(seen.open, seen.found, -np.inf).reshape(cells).max(axis=2)
-    unknown = seen.open.reshape(cells).any(axis=2)
-    sure = np.where(unknown, np.exp(best), 0).sum(axis=1) / np.maximum(unknown.sum(axis=1), 1)
+    rows = np.arange(len(seen.place))
+    cells = cells_of(seen.structure, seen.open, seen.found)
+    sure = np.where(cells.open, np.exp(cells.best), 0).sum(axis=1) / np.maximum(cells.open.sum(axis=1), 1)
     candidates = seen.candidates
     if seen.selecting:
-        surest = np.where(unknown, best, -np.inf).argmax(axis=1)
-        there = np.zeros(cells[:2], bool)
-        there[np.arange(n), surest] = True
-        candidates = (seen.open.reshape(cells) & there[:, :, None]).reshape(n, -1)
-    row, literal = candidates.nonzero()
-    right = np.zeros(n, np.int64)
-    hit = truth[row, literal]
-    right[row[hit]] = literal[hit]
-    score, own = seen.scores[row, literal], seen.scores[row, right[row]]
-    ahead = (score > own) | ((score == own) & (literal < right[row]))
-    place = np.bincount(row[ahead], minlength=n)
-    return np.exp(seen.found[np.arange(n), right]).tolist(), place.tolist(), sure.tolist()
+        there = np.zeros_like(cells.open)
+        there[rows, cells.surest] = True
+        candidates = seen.open & np.repeat(there, seen.open.shape[1] // there.shape[1], axis=1)
+    order = order_of(seen.scores, candidates, truth)
+    return np.exp(seen.found[rows, order.right]).tolist(), order.mistakes().tolist(), sure.tolist()
 
 
 def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[NDArray[np.bool_]]:
@@ -153,18 +145,3 @@ def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[ND
         for i, true, known in zip(places, engine.true(), engine.counters.solutions, strict=True):
             found[i] = true & (known == 1 or not several)
     return found
-
-
-def _subset(asks: Asks, rows: NDArray[np.int64]) -> Asks:
-    """Some of the states."""
-    if len(rows) == len(asks):
-        return asks
-    return replace(
-        asks,
-        instances=[asks.instances[i] for i in rows],
-        rows=asks.rows[rows],
-        open=asks.open[rows],
-        true=asks.true[rows],
-        candidates=asks.candidates[rows],
-        depth=asks.depth[rows],
-    )

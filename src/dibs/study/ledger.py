@@ -18,17 +18,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.bench.listener import Listener, Ranking
-from dibs.bench.siblings import Measured, Report, Sibling, Stopped, measure
-from dibs.guide.asks import Guide, Ranks, as_guide
-from dibs.guide.oracle import Oracle, foresee
 from dibs.problem.structure import Instance
 from dibs.search import state
+from dibs.search.contract import Guide, Ranks, as_guide
 from dibs.search.engine import Engine, OpenNode
 from dibs.search.options import Options
+from dibs.search.oracle import Oracle, foresee
 from dibs.search.outcome import Outcome, Status
 from dibs.search.policy import Waiting
 from dibs.search.tables import DOMAIN, Tables, tables
+from dibs.study.listener import Listener, Ranking
+from dibs.study.siblings import Measured, Report, Sibling, Stopped, measure
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

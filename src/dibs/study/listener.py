@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Around, Asks, Guide
 from dibs.guide.score import DiBS
 from dibs.guide.steps import denoise
+from dibs.search.contract import Around, Asks, Guide
 from dibs.search.engine import Engine
 
 Bools = NDArray[np.bool_]
@@ -108,12 +108,12 @@ class Listener(Around):
         def unpacked(sets: list[Bits]) -> Bools:
             return np.unpackbits(np.stack(sets), axis=1, count=structure.literals).astype(bool)
 
-        asks = Asks(
-            structure=structure,
-            instances=[self.engine.instances[row] for row, _ in said],
+        asks = Asks.of(
+            structure,
+            [self.engine.instances[row] for row, _ in said],
+            unpacked([one.open for _, one in said]),
+            unpacked([one.true for _, one in said]),
             rows=np.array([row for row, _ in said]),
-            open=unpacked([one.open for _, one in said]),
-            true=unpacked([one.true for _, one in said]),
             candidates=unpacked([one.candidates for _, one in said]),
             depth=np.array([one.depth for _, one in said]),
             selecting=self._selecting,

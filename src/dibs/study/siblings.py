@@ -69,7 +69,7 @@ def measure(
     siblings: Sequence[Sibling],
     options: Options,
     limit: int | None,
-    report: Report,
+    report: Report = lambda done, total: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> list[Measured]:
     """Search each depth first by MRV, with the level, tie and order of `options`, up to `limit` nodes.

@@ -4,31 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from dibs.bench.ledger import Ledger, ledgers
-from dibs.bench.siblings import Report, Stopped
-from dibs.guide.asks import Guide
-from dibs.guide.guidance import Guidance
 from dibs.problem import InputError, Instance
-from dibs.report.explain import Explained, counted
+from dibs.search.contract import Guide
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.outcome import Status
 from dibs.search.policy import Waiting, waiting
 from dibs.search.race import GROWTH, alone, race
+from dibs.study.ledger import Ledger, ledgers
+from dibs.study.siblings import Report, Stopped
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True)
+class Explained:
+    """A search and its ledger."""
+
+    name: str  # as the user calls it
+    options: Options
+    guidance: Guidance
+    ledger: Ledger
+    beside: int = 0  # nodes of another search of the same puzzle (policy auto)
+    story: str = ""  # what else happened, in a line
+    plan: tuple[Options, Guidance] | None = None  # what was asked for, if another search was done in its place
+
+    @property
+    def nodes(self) -> int:
+        """Of all searches."""
+        return self.ledger.nodes + self.beside
+
+
+class Request(NamedTuple):
     """A search that is to be explained."""
 
     name: str
     options: Options
     guidance: Guidance
-    told: bool = True  # the user has named the guide; otherwise it is left out where it cannot take the instance
+    needs_guide: bool = True  # the user has named the guide; otherwise it is left out where it cannot take the instance
 
 
-class Searcher:
+class Explainer:
     """Searches of one instance.
 
     `limit`: nodes after which the measurement of a sibling is given up; `place`: where the instance is, for errors;
@@ -52,8 +69,8 @@ class Searcher:
         self.stopped = stopped
         self.turn = turn or nullcontext()
 
-    def explained(self, plan: Plan) -> Explained:
-        name, options, guidance, told = plan
+    def explained(self, request: Request) -> Explained:
+        name, options, guidance, needs_guide = request
         if options.suited(self.instance.structure).strategy == "nogoods":
             why = "its nodes need not be about a cell: choose another strategy, or policy paper or plain"
             raise InputError(f"{name}: strategy nogoods cannot be explained, {why}", self.place.file, self.place.line)
@@ -62,7 +79,7 @@ class Searcher:
         if guide and options.after is None:
             if not (reason := guide.refusal(self.instance.structure)):
                 guide.load(self.instance.structure)
-            elif told:
+            elif needs_guide:
                 raise InputError(reason, self.place.file, self.place.line)
             else:
                 story = f"without a guide: {reason}"
@@ -71,7 +88,7 @@ class Searcher:
             found = self._raced(name, options, guidance, guide)
         else:
             found = Explained(name, options, guidance, self.ledger(options, guide), story=story)
-        return replace(found, plan=(plan.options, plan.guidance))
+        return replace(found, plan=(request.options, request.guidance))
 
     def _raced(self, name: str, options: Options, guidance: Guidance, guide: Waiting) -> Explained:
         """Policy auto: a plain search, and a guided one beside it if that takes long. The one that answered."""
@@ -119,3 +136,7 @@ def _budgets(first: int, most: int) -> set[int]:
         first = max(GROWTH * first, 1)
         found.add(first)
     return found
+
+
+def counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dibs import Sudoku
-from dibs.model.codec import MASK, SPECIALS, VOCABULARY, decode, digits, encode, from_true
+from dibs.guide.codec import MASK, SPECIALS, VOCABULARY, decode, digits, encode, from_true
 from dibs.problem.shape import shape
 from dibs.search.engine import Engine
 from dibs.search.options import Options
@@ -78,5 +78,5 @@ def test_a_search_state_shows_its_givens() -> None:
 
 
 def test_needs_no_torch() -> None:
-    code = "import sys; import dibs.model.codec; sys.exit('torch' in sys.modules)"
+    code = "import sys; import dibs.guide.codec; sys.exit('torch' in sys.modules)"
     assert run([sys.executable, "-c", code], check=False).returncode == 0

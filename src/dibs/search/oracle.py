@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Guide
 from dibs.problem.structure import Instance
+from dibs.search.contract import Asks, Guide
 
 if TYPE_CHECKING:
     from dibs.search.options import Options

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs import CNF, Latin, Options, Problem, Sudoku
-from dibs.bench.ledger import Decision, Ledger, ledgers
 from dibs.guide.score import DiBS
 from dibs.problem import Instance
 from dibs.problem.structure import Structure
+from dibs.study.ledger import Decision, Ledger, ledgers
 from guides import BAD, SURE, Scored, seeded
 from randoms import cnf, formula, latin, mixture, problem, sudoku
 from replay import SOLVED, Slow, State, traced

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -40,8 +40,41 @@ class Asks:
         for shared in (of.start, of.member, of.exclusive, of.need, *of.memberships):
             shared.flags.writeable = False
 
+    @classmethod
+    def of(
+        cls,
+        structure: Structure,
+        instances: Sequence[Instance],
+        open_: NDArray[np.bool_],
+        true: NDArray[np.bool_],
+        *,
+        candidates: NDArray[np.bool_] | None = None,
+        rows: NDArray[np.int64] | None = None,
+        depth: NDArray[np.int64] | None = None,
+        selecting: bool = True,
+    ) -> Asks:
+        """The states with the literals `open_` and `true` [n, L]; by default at the root, about all that is open."""
+        n = len(open_)
+        return cls(
+            structure=structure,
+            instances=instances,
+            rows=np.arange(n) if rows is None else rows,
+            open=open_,
+            true=true,
+            candidates=open_ if candidates is None else candidates,
+            depth=np.zeros(n, np.int64) if depth is None else depth,
+            selecting=selecting,
+        )
+
     def __len__(self) -> int:
         return len(self.rows)
+
+    def subset(self, rows: NDArray[np.int64]) -> Asks:
+        """Some of the states, by their places here."""
+        if len(rows) == len(self):
+            return self
+        parts = {name: self.__dict__[name][rows] for name in ("rows", "open", "true", "candidates", "depth")}
+        return replace(self, instances=[self.instances[i] for i in rows], **parts)
 
     @property
     def checked(self) -> Callable[[Any], NDArray[Any]]:

@@ -1,19 +1,21 @@
-"""What a denoiser says at states on the way to the solution, held against the solution."""
+"""What a denoiser or a guide says at states on the way to the solution, held against the solution."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
-from dibs.guide.steps import LogProbabilities
-from dibs.model.calibration import Reliability
+from dibs.guide.steps import LogProbabilities, denoise
+from dibs.problem.structure import Structure
+from dibs.search.contract import Asks
+from dibs.study.reliability import Reliability
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -71,36 +73,64 @@ class Accuracy:
         return asdict(self) | {"p_s": self.p_s, "p_surest": self.p_surest}
 
 
+class Cells(NamedTuple):
+    """The cells of n states, as a denoiser sees them."""
+
+    open: Bools  # [n, cells] whether it has an open value
+    first: Ints  # [n, cells] its likeliest open value, counted from its first literal
+    best: Floats  # [n, cells] the log-probability of that; -inf where nothing is open
+    surest: Ints  # [n] the open cell where that is highest
+
+
+def cells_of(structure: Structure, open_: Bools, found: Floats) -> Cells:
+    """Of the states with the literals `open_` [n, L] and the log-probabilities `found` [n, L]."""
+    values = np.where(open_, found, -np.inf).reshape(len(open_), structure.decisions, -1)  # literals go cell by cell
+    first, best = values.argmax(axis=2), values.max(axis=2)
+    is_open: Bools = np.asarray(open_.reshape(values.shape).any(axis=2))
+    return Cells(is_open, first, best, best.argmax(axis=1))
+
+
+class Order(NamedTuple):
+    """The candidates of n states in the order of their scores, held against the solution: m wrong ones in all."""
+
+    right: Ints  # [n] the solution's literal
+    state: Ints  # [m] of a wrong candidate
+    literal: Ints  # [m]
+    ahead: Bools  # [m] whether it comes before the solution's; equal scores in ascending order
+
+    def mistakes(self) -> Ints:
+        """[n] how many wrong candidates come first."""
+        return np.bincount(self.state[self.ahead], minlength=len(self.right))
+
+
+def order_of(scores: Floats, candidates: Bools, truth: Bools) -> Order:
+    """Of states with the solutions `truth`; all are [n, L]."""
+    right = (candidates & truth).argmax(axis=1)
+    state, literal = (candidates & ~truth).nonzero()
+    score, own = scores[state, literal], scores[state, right[state]]
+    return Order(right, state, literal, (score > own) | ((score == own) & (literal < right[state])))
+
+
 def judge(denoiser: LogProbabilities, asks: Asks, truth: Bools) -> tuple[Judged, Reliability, Reliability]:
     """The states of `asks` with the solutions `truth` [n, L]; calibration at all open cells, and where they branch."""
-    found = np.asarray(denoiser.log_probabilities(asks.structure, asks.open, asks.true))
-    if found.shape != asks.open.shape or found.dtype.kind != "f" or np.isnan(found[asks.open]).any():
-        raise ValueError(f"the denoiser returned {found.dtype} {found.shape}, not numbers of shape {asks.open.shape}")
-    n = len(asks)
-    rows = np.arange(n)
-    cells = (n, asks.structure.decisions, -1)  # literals go cell by cell
-    scores = np.where(asks.open, found, -np.inf).reshape(cells)
-    first = scores.argmax(axis=2)[:, :, None]
-    right = np.take_along_axis(truth.reshape(cells), first, axis=2)[:, :, 0]
-    best = np.take_along_axis(scores, first, axis=2)[:, :, 0]
-    is_open = asks.open.reshape(cells).any(axis=2)
-    branch = asks.candidates.reshape(cells).any(axis=2).argmax(axis=1)
-    surest = np.where(is_open, best, -np.inf).argmax(axis=1)
-
-    state, literal = (asks.candidates & ~truth).nonzero()
-    true_literal = (asks.candidates & truth).argmax(axis=1)[state]
-    own, other = found[state, literal], found[state, true_literal]
+    found = denoise(denoiser, asks, 1)
+    cells = cells_of(asks.structure, asks.open, found)
+    order = order_of(found, asks.candidates, truth)
+    by_cell = (len(asks), asks.structure.decisions, -1)
+    right = np.take_along_axis(truth.reshape(by_cell), cells.first[:, :, None], axis=2)[:, :, 0]
+    branch = asks.candidates.reshape(by_cell).any(axis=2).argmax(axis=1)
+    rows = np.arange(len(asks))
     judged = Judged(
         depth=asks.depth,
         arity=asks.candidates.sum(axis=1),
         right=right[rows, branch],
-        surest=right[rows, surest],
+        surest=right[rows, cells.surest],
         open=np.packbits(asks.open, axis=1),
         true=np.packbits(asks.true, axis=1),
-        ahead=(own > other) | ((own == other) & (literal < true_literal)),
-        state=state,
-        literal=literal,
+        ahead=order.ahead,
+        state=order.state,
+        literal=order.literal,
     )
-    probability = np.exp(best)
+    probability = np.exp(cells.best)
     at_branch = Reliability.of(probability[rows, branch], judged.right)
-    return judged, Reliability.of(probability[is_open], right[is_open]), at_branch
+    return judged, Reliability.of(probability[cells.open], right[cells.open]), at_branch
