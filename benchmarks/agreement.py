@@ -29,7 +29,7 @@ import numpy as np
 
 from dibs import Outcome
 from dibs.problem import Instance
-from dibs.search import learner
+from dibs.search.nogoods import search as learner
 from dibs.search.nogoods import arrays
 from dibs.search.policy import OF_GUIDES
 from dibs.search.solve import solve_together

@@ -13,7 +13,7 @@ from dibs import Asks, engines
 from dibs.engines.advisor import Advisor, settle
 from dibs.engines.formula import encode
 from dibs.generate import latin, sat
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from guides import Scored, knowing
 from oddities import odd_formula
 from randoms import mixture
@@ -42,7 +42,7 @@ def engine(request: pytest.FixtureRequest) -> str:
 def test_the_root_is_the_state_that_dibs_itself_asks_about() -> None:
     compared = 0
     for problem in [*mixture(seed=3, count=200), *(odd_formula(3, n) for n in range(0, 160, 8))]:
-        engine = Engine([problem], dibs.Options(level="hidden", select="confident"), guided=True)
+        engine = TreeSearch([problem], dibs.Options(level="hidden", select="confident"), guided=True)
         asks = engine.advance()
         root = settle(problem)
         if asks is None:  # decided, or no order can matter

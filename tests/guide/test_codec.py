@@ -11,7 +11,7 @@ import pytest
 from dibs import Sudoku
 from dibs.guide.codec import MASK, SPECIALS, VOCABULARY, decode, digits, encode, from_true
 from dibs.problem.shape import shape
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from dibs.search.options import Options
 
 PUZZLE = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4.."
@@ -67,7 +67,7 @@ def test_assigned_cells_of_literals() -> None:
 
 def test_a_search_state_shows_its_givens() -> None:
     puzzle = Sudoku.parse(PUZZLE)
-    asks = Engine([puzzle], Options(level="naked"), guided=True).advance()
+    asks = TreeSearch([puzzle], Options(level="naked"), guided=True).advance()
     assert asks
     values = from_true(asks.true, 9)
     assert values.shape == (1, shape(9, (3, 3)).cells)

@@ -16,7 +16,7 @@ from dibs.guide import denoiser as module
 from dibs.guide.denoiser import Denoiser
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from dibs.search.guidance import Runtime
 
 Bools = NDArray[np.bool_]
@@ -27,7 +27,7 @@ MODELS: list[tuple[str, Runtime]] = [("relational", "auto"), ("relational", "onn
 
 def states(instances: list[Instance] | list[Sudoku]) -> Asks:
     """Where searches of these instances branch first."""
-    asks = Engine(instances, Options(level="naked"), guided=True).advance()
+    asks = TreeSearch(instances, Options(level="naked"), guided=True).advance()
     assert asks
     return asks
 

@@ -20,7 +20,7 @@ from dibs import Asks, Sudoku, engines
 from dibs.bench.instances import load
 from dibs.problem.structure import Structure
 from dibs.search.contract import Around
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from dibs.study.ledger import ledgers
 from guides import Scored, seeded
 
@@ -135,13 +135,13 @@ def test_no_silent_fallback() -> None:
         dibs.solve(PUZZLE, guide=object())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one or the other"):
         dibs.solve(PUZZLE, guide=dibs.Oracle(), order="oracle")
-    engine = Engine([PUZZLE], dibs.Options(), guided=True)
+    engine = TreeSearch([PUZZLE], dibs.Options(), guided=True)
     with pytest.raises(ValueError, match="there is no guide"):
         engine.run()
 
 
 def test_answering_twice_is_refused() -> None:
-    engine = Engine([PUZZLE], dibs.Options(), guided=True)
+    engine = TreeSearch([PUZZLE], dibs.Options(), guided=True)
     asks = engine.advance()
     assert asks
     engine.answer(asks, np.zeros((1, 729)))

@@ -22,7 +22,7 @@ from dibs.model.export import load_module
 from dibs.model.relational import Inputs
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from randoms import formula, latin, sudoku
 from visited import Visited, visited
 
@@ -150,7 +150,7 @@ def test_both_say_the_same_at_every_step(untrained: dict[str, Path], family: str
     asked = 0
     while asked < 40:
         instance = instance_of(family, rng)
-        engine = Engine([instance], Options(level="naked", count=1000), guided=True)
+        engine = TreeSearch([instance], Options(level="naked", count=1000), guided=True)
         while (asks := engine.advance()) and rng.random() < 0.8:
             denoise(both, asks, asked % 8 + 1)
             engine.answer(asks, rng.random(asks.open.shape))

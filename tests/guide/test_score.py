@@ -21,7 +21,7 @@ from dibs.guide.relations import relations
 from dibs.guide.steps import LogProbabilities
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from dibs.search.guidance import Runtime
 from judge import units
 from randoms import mixture
@@ -60,7 +60,7 @@ def random_table(literals: int, seed: int = 0) -> Table:
 
 
 def first_asks(instances: list[Any], **options: Any) -> Asks:
-    asks = Engine(instances, Options(**{"level": "naked", **options}), guided=True).advance()
+    asks = TreeSearch(instances, Options(**{"level": "naked", **options}), guided=True).advance()
     assert asks
     return asks
 
@@ -152,7 +152,7 @@ def test_the_score_is_its_definition(seed: int, alpha: float, clues: int) -> Non
     values = np.zeros(16, np.uint8)
     places = rng.choice(16, clues, replace=False)
     values[places] = np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1])[places]
-    asks = Engine([Sudoku(values)], Options(level="naked"), guided=True).advance()
+    asks = TreeSearch([Sudoku(values)], Options(level="naked"), guided=True).advance()
     if asks is None:
         return
     model = random_table(64, seed)

@@ -9,7 +9,7 @@ import pytest
 
 import dibs
 from dibs.problem import Instance
-from dibs.search import learner
+from dibs.search.nogoods import search as learner
 from guides import BAD, Scored
 from judge import solutions
 from randoms import apart, mixture

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import dibs
 from dibs import Asks, Sudoku
 from dibs.problem import Instance
-from dibs.search import engine as engine_module
-from dibs.search.engine import Engine
+from dibs.search.tree import search as engine_module
+from dibs.search.tree.search import TreeSearch
 from guides import BAD, Scored
 from judge import PlainSearch
 from randoms import latin, mixture, sudoku
@@ -177,14 +177,14 @@ def test_propagation_alone_has_no_nodes() -> None:
 
 
 def test_ten_thousand_suspended_searches_fit_in_300_mb() -> None:
-    engine = Engine([UNIQUE[0]] * 10_000, dibs.Options(level="hidden", trigger="always"), guided=True)
+    engine = TreeSearch([UNIQUE[0]] * 10_000, dibs.Options(level="hidden", trigger="always"), guided=True)
     held = sum(array.nbytes for array in engine._searches)
     asks = engine.advance()
     assert asks is not None
     assert len(asks) == 10_000
     assert held < 300e6
     for level in LEVELS[:2]:
-        other = Engine([UNIQUE[0]] * 10, dibs.Options(level=level), guided=True)  # type: ignore[arg-type]
+        other = TreeSearch([UNIQUE[0]] * 10, dibs.Options(level=level), guided=True)  # type: ignore[arg-type]
         assert sum(array.nbytes for array in other._searches) * 1000 < 300e6
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import dibs
 from dibs import Asks, Options, Problem, Sudoku, WrongSolution
 from dibs.bench.instances import load
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from dibs.search.solve import GUIDED_LEAST, solve_batches, solve_together
 
 MODULE = sys.modules[solve_together.__module__]
@@ -52,7 +52,7 @@ def test_calls_are_asks_times_passes() -> None:
 
 def test_the_guides_time_is_shared_equally_and_kept_apart() -> None:
     guide = Slow(0.02)
-    engine = Engine(load("sample17", 10), Options(level="naked", nodes=4), guided=True)
+    engine = TreeSearch(load("sample17", 10), Options(level="naked", nodes=4), guided=True)
     engine.run(guide)
     outcomes = [outcome for outcome in engine.outcomes() if outcome]
     assert len(outcomes) == 10
@@ -65,7 +65,7 @@ def test_the_guides_time_is_shared_equally_and_kept_apart() -> None:
 
 def test_batches_and_occupancy() -> None:
     puzzles = [PUZZLE, *load("hard300", 9)]
-    engine = Engine(puzzles, Options(level="naked"), guided=True)
+    engine = TreeSearch(puzzles, Options(level="naked"), guided=True)
     assert engine.occupancy == 0
     guide = Slow()
     engine.run(guide)
@@ -74,7 +74,7 @@ def test_batches_and_occupancy() -> None:
     assert guide.sizes[0] == 10
     assert guide.sizes == sorted(guide.sizes, reverse=True), "every unfinished search is in every batch"
     assert engine.occupancy == pytest.approx(np.mean(guide.sizes) / 10)
-    same = Engine([PUZZLE] * 5, Options(level="naked"), guided=True)
+    same = TreeSearch([PUZZLE] * 5, Options(level="naked"), guided=True)
     same.run(Slow())
     assert same.occupancy == 1
 
@@ -97,7 +97,7 @@ def test_a_search_out_of_time_has_not_asked() -> None:
 
 def test_waiting_for_ones_turn_is_nobodys_time() -> None:
     turn = threading.Lock()
-    engine = Engine([PUZZLE], Options(level="naked", nodes=1), guided=True)
+    engine = TreeSearch([PUZZLE], Options(level="naked", nodes=1), guided=True)
     turn.acquire()
     threading.Timer(0.3, turn.release).start()
     engine.run(Slow(), turn=turn)

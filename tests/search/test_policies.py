@@ -15,12 +15,12 @@ import dibs
 from dibs import CNF, Asks, Options, Outcome, Problem, Sudoku
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search import engine as engine_module
-from dibs.search.engine import Engine
+from dibs.search.tree import search as engine_module
+from dibs.search.tree.search import TreeSearch
 from dibs.search.policy import POLICIES
 from dibs.search.race import race
 from dibs.search.solve import solve_together
-from dibs.search.tables import tables
+from dibs.search.tree.tables import tables
 from guides import BAD, SURE, Scored, knowing, seeded
 from queens import queens
 from randoms import mixture, stubborn, sudoku
@@ -185,7 +185,7 @@ def test_limits_of_nodes(judged: Problems, options: dict[str, Any], monkeypatch:
 def test_no_time_at_all(judged: Problems, monkeypatch: pytest.MonkeyPatch) -> None:
     """LIMIT at the first ask, or before it; what propagation decides is decided."""
     problems, _ = judged
-    alone = [Engine([problem], Options(nodes=0)) for problem in problems]
+    alone = [TreeSearch([problem], Options(nodes=0)) for problem in problems]
     for engine in alone:
         engine.run()
     first = [outcome for engine in alone for outcome in engine.outcomes() if outcome]
@@ -205,7 +205,7 @@ def test_no_time_at_all(judged: Problems, monkeypatch: pytest.MonkeyPatch) -> No
             assert other.status in ("LIMIT", one.status)
 
 
-class ByNodes(Engine):
+class ByNodes(TreeSearch):
     """A clock that ticks once a node."""
 
     def used(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dibs import CNF, Options, Problem
-from dibs.search.engine import Engine
-from dibs.search.learner import Search
+from dibs.search.tree.search import TreeSearch
+from dibs.search.nogoods.search import Search
 from dibs.search.nogoods import arrays, loop
 from dibs.search.outcome import Status
 from dibs.search.selfcheck import Judge, Unsound, check_state, watched
@@ -18,7 +18,7 @@ HARD = Options(select="weighted", strategy="learn", unit=16)
 
 def begun(problem: CNF | Problem) -> Search:
     """A search at its root."""
-    root = Engine([problem], Options(nodes=0))
+    root = TreeSearch([problem], Options(nodes=0))
     root.run()
     [open_], [true] = root.literals(np.arange(1))
     return Search(problem, HARD, open_, true, 0, 0.0)

@@ -10,8 +10,9 @@ import pytest
 
 import dibs
 from dibs.generate import latin, sat
-from dibs.search import engine, learner
-from dibs.search.engine import QUICK, SLICE, SLOW, fitted
+from dibs.search.nogoods import search as learner
+from dibs.search.tree import search as engine
+from dibs.search.tree.search import QUICK, SLICE, SLOW, fitted
 from randoms import mixture
 
 LEARN = {"select": "weighted", "strategy": "learn", "unit": 8}

@@ -17,10 +17,10 @@ from dibs.generate import latin, sudoku
 from dibs.guide import Guidance
 from dibs.problem import Instance
 from dibs.problem.structure import Level, Need, Structure
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from dibs.search.pieces import NO_PIECES, pieces
 from dibs.search.policy import LARGE_SUDOKU, SUITED, Waiting, suited
-from dibs.search.tables import DOMAIN, plane_bit, tables
+from dibs.search.tree.tables import DOMAIN, plane_bit, tables
 from guides import BAD, Scored, seeded
 from randoms import mixture, stubborn
 
@@ -285,7 +285,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="needs level naked, hidden or locked"):
         Options(select="weighted", level="eliminate")
     with pytest.raises(ValueError, match="cannot be followed node by node"):
-        Engine([Latin([0] * 16)], Options(select="weighted"), traced=True)
+        TreeSearch([Latin([0] * 16)], Options(select="weighted"), traced=True)
 
 
 def test_it_cannot_be_explained(capsys: pytest.CaptureFixture[str]) -> None:

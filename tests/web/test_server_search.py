@@ -152,7 +152,7 @@ def test_two_searches_that_take_turns(after: int, nodes: int | None) -> None:
 
 
 def test_limits(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dibs.search.engine.SLICE", 100)  # it looks at the clock after so much work
+    monkeypatch.setattr("dibs.search.tree.search.SLICE", 100)  # it looks at the clock after so much work
     found = told(client, family="sudoku", text=HARD, search="fc", nodes=10)
     assert (found.end["status"], found.end["nodes"], found.end["path"]) == ("LIMIT", 10, [])
     found = told(client, family="sudoku", text=HARD, search="fc", nodes=0)

@@ -111,11 +111,11 @@ def solutions(instance: CNF | Latin | Sudoku, level: Level, count: int, seed: in
 
     For a grid a search can be long: each solution that is found leads to others, which keep a part of its values.
     """
-    from dibs.search.engine import Engine
+    from dibs.search.tree.search import TreeSearch
 
     how = Options(level=level, tie="reach", order="random", seed=seed)
     if isinstance(instance, CNF):
-        engine = Engine([instance] * count, how)
+        engine = TreeSearch([instance] * count, how)
         engine.run()
         return _distinct(engine.true())
     rng = np.random.default_rng(seed)
@@ -156,9 +156,9 @@ def _walk(
     instance: CNF | Latin | Sudoku, level: Level, solution: Bools, tie: Tie, seed: int
 ) -> Iterator[tuple[Bools, Bools, Bools]]:
     """(open, true, candidates) [L] of every state that a search branches on if it is told the solution."""
-    from dibs.search.engine import Engine
+    from dibs.search.tree.search import TreeSearch
 
-    engine = Engine([instance], Options(level=level, tie=tie, seed=seed), guided=True)
+    engine = TreeSearch([instance], Options(level=level, tie=tie, seed=seed), guided=True)
     while asks := engine.advance():
         yield asks.open[0].copy(), asks.true[0].copy(), asks.candidates[0].copy()
         engine.answer(asks, solution[None])

@@ -1,16 +1,22 @@
-"""The one interface between search and guidance: a batch of states goes out, scores come back."""
+"""The one interface between search and guidance: a batch of states goes out, scores come back.
+
+`Guide` is who answers, `Asks` are what is asked, `Searcher` is who asks; `Searcher.run` is the one driver.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Structure
+from dibs.search.outcome import Outcome
 
 
 @dataclass(frozen=True)
@@ -163,3 +169,63 @@ def as_guide(found: Ranks) -> Guide:
     if not callable(getattr(found, "rank", None)):
         raise TypeError(f"{type(found).__name__} is not a guide: it has no method rank(asks)")
     return _Adapted(found)
+
+
+def never() -> bool:
+    """Nobody stops the search."""
+    return False
+
+
+class Searcher:
+    """Searches of instances that share a structure, which can be put aside wherever they want a ranking.
+
+    Three kinds: the tree search, the nogood search, engines of others. A subclass writes `advance`, `answer`, `charge`
+    and `outcomes`; whoever wants to look at a search while it runs calls them by hand:
+
+        while asks := searcher.advance():
+            searcher.answer(asks, guide.rank(asks))
+        outcomes = searcher.outcomes()
+    """
+
+    structure: Structure
+
+    def advance(self, stopped: Callable[[], bool] = never) -> Asks | None:
+        """Search on until every search is finished or waits for a ranking; those that wait, None when all are done.
+
+        Once `stopped()` is true it returns None early; unfinished searches can be taken up again.
+        """
+        raise NotImplementedError
+
+    def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
+        """Hand over a guide's scores [len(asks), literals]; refuses anything of another shape or kind."""
+        raise NotImplementedError
+
+    def charge(self, seconds: float, passes: int) -> None:
+        """What the last answer cost: the searches that it was for share the time, and have so many passes each."""
+        raise NotImplementedError
+
+    def outcomes(self) -> list[Outcome | None]:
+        """One for each instance, None where the search is not finished. Every solution has been verified."""
+        raise NotImplementedError
+
+    def run(
+        self,
+        guide: Ranks | None = None,
+        stopped: Callable[[], bool] = never,
+        turn: AbstractContextManager[Any] | None = None,
+    ) -> None:
+        """Advance and answer until every search is finished, or `stopped()`.
+
+        `turn` is held while the guide is asked, so that threads can share one; waiting for it is nobody's time.
+        """
+        asked = None if guide is None else as_guide(guide)
+        while asks := self.advance(stopped):
+            if asked is None:
+                raise ValueError("the searches wait for a ranking, but there is no guide")
+            with turn or nullcontext():
+                begin = perf_counter()
+                scores = asked.rank(asks)
+                took = perf_counter() - begin
+            begin = perf_counter()
+            self.answer(asks, scores)
+            self.charge(took + perf_counter() - begin, asked.passes)

@@ -56,10 +56,10 @@ def foresee(
     stopped: Callable[[], bool] = lambda: False,
 ) -> tuple[Known, NDArray[np.float64]]:
     """The oracle of instances that share a structure, found within the limits of `options`, and its seconds [n]."""
-    from dibs.search.engine import Engine
     from dibs.search.options import Options
+    from dibs.search.tree.search import TreeSearch
 
     limits = replace(Options(level="hidden"), nodes=options.nodes, seconds=options.seconds)
-    engine = Engine(instances, limits, block=block)
+    engine = TreeSearch(instances, limits, block=block)
     engine.run(stopped=stopped)
     return Known(instances, engine.true(), engine.decided(np.arange(len(instances)))), engine.seconds

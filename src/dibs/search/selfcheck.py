@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance
-from dibs.search.learner import Search, begun, grown
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem
+from dibs.search.nogoods.search import Search, begun, grown
 from dibs.search.outcome import Outcome
 
 KEPT = 5000  # nogoods that the judge keeps beyond twice those of the search

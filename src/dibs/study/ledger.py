@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance
-from dibs.search import state
 from dibs.search.contract import Guide, Ranks, as_guide
-from dibs.search.engine import Engine, OpenNode
 from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
 from dibs.search.outcome import Outcome, Status
 from dibs.search.policy import Waiting
-from dibs.search.tables import DOMAIN, Tables, tables
+from dibs.search.tree import state
+from dibs.search.tree.search import OpenNode, TreeSearch
+from dibs.search.tree.tables import DOMAIN, Tables, tables
 from dibs.study.listener import Listener, Ranking
 from dibs.study.siblings import Measured, Report, Sibling, Stopped, measure
 
@@ -262,7 +262,7 @@ def _searched(
     """Searches of instances that share a structure."""
     some = [instances[i] for i in places]
     static = guide is not None and guide.static
-    engine = Engine(some, options, guided=guide is not None, static=static, block=BLOCK, places=places, traced=True)
+    engine = TreeSearch(some, options, guided=guide is not None, static=static, block=BLOCK, places=places, traced=True)
     if isinstance(guide, Oracle):
         guide, engine.guide_seconds[:] = foresee(some, options, block=BLOCK, stopped=stopped)
         engine.allow(lost := np.flatnonzero(~guide.decided), np.zeros_like(lost))
@@ -284,7 +284,7 @@ def _searched(
     return drafts
 
 
-def _told(place: int, engine: Engine, row: int, outcome: Outcome, of: Tables, trees: bool) -> _Draft:
+def _told(place: int, engine: TreeSearch, row: int, outcome: Outcome, of: Tables, trees: bool) -> _Draft:
     """What a search did, from its events."""
     kinds, whats = engine.events(row)
     depth, run = _depths(kinds)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dibs.guide.score import DiBS
 from dibs.guide.steps import denoise
 from dibs.search.contract import Around, Asks, Guide
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 
 Bools = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
@@ -63,7 +63,7 @@ class Listener(Around):
     static guide speaks once.)
     """
 
-    def __init__(self, guide: Guide, engine: Engine) -> None:
+    def __init__(self, guide: Guide, engine: TreeSearch) -> None:
         super().__init__(guide)
         self.engine = engine
         self._asked = np.zeros(len(engine.instances), np.int64)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Level, Structure
-from dibs.search import state
-from dibs.search.engine import Engine
 from dibs.search.options import Options
 from dibs.search.race import alone
-from dibs.search.tables import tables
+from dibs.search.tree import state
+from dibs.search.tree.search import TreeSearch
+from dibs.search.tree.tables import tables
 
 Report = Callable[[int, int], None]  # how many siblings are measured, of how many
 
@@ -87,7 +87,7 @@ def measure(
         for at in range(0, len(numbers), BATCH):
             some = [siblings[i] for i in numbers[at : at + BATCH]]
             supposed = [Supposed(one.instance, structure, one.path) for one in some]
-            engine = Engine(supposed, plain, block=BLOCK, places=[one.place for one in some])
+            engine = TreeSearch(supposed, plain, block=BLOCK, places=[one.place for one in some])
             engine.run(stopped=stopped)
             if stopped():
                 raise Stopped

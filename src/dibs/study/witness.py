@@ -128,8 +128,8 @@ def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[ND
 
     A formula with several solutions has no way to *the* solution: all False as well.
     """
-    from dibs.search.engine import Engine
     from dibs.search.options import Options
+    from dibs.search.tree.search import TreeSearch
 
     found: list[NDArray[np.bool_]] = [np.zeros(0, bool)] * len(instances)
     shapes: dict[Structure, list[int]] = {}
@@ -138,7 +138,7 @@ def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[ND
     for structure, places in shapes.items():
         several = structure.family == "cnf"
         count = 2 if unique or several else 1
-        engine = Engine([instances[i] for i in places], Options(tie="reach", count=count), block=64)
+        engine = TreeSearch([instances[i] for i in places], Options(tie="reach", count=count), block=64)
         engine.run()
         if unique and (engine.counters.solutions != 1).any():
             raise InputError("asked = 'path' needs instances with one solution each: elsewhere counts differ")

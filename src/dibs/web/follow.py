@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from dibs.bench.experiment import Row
 from dibs.problem.structure import Instance
-from dibs.search import state
 from dibs.search.contract import Around, Asks, Guide
-from dibs.search.engine import Engine
 from dibs.search.options import Options
 from dibs.search.oracle import Known, foresee
 from dibs.search.outcome import Outcome, Status
 from dibs.search.race import race
-from dibs.search.tables import DOMAIN
+from dibs.search.tree import state
+from dibs.search.tree.search import TreeSearch
+from dibs.search.tree.tables import DOMAIN
 from dibs.web import limits
 from dibs.web.turns import Cancelled, Turn
 
@@ -63,7 +63,7 @@ class Nodes:
 class Trace:
     """One engine with one search, and the nodes that it stands in."""
 
-    def __init__(self, engine: Engine, run: int) -> None:
+    def __init__(self, engine: TreeSearch, run: int) -> None:
         self.engine = engine
         self.run = run  # the number of its first run, from 0
         self.path: list[Node] = []
@@ -188,9 +188,9 @@ class Followed:
         self.flush()
         return outcome
 
-    def make(self, *about: Any, **settings: Any) -> Engine:
+    def make(self, *about: Any, **settings: Any) -> TreeSearch:
         """An engine that is followed."""
-        engine = Engine(*about, **settings, traced=True)
+        engine = TreeSearch(*about, **settings, traced=True)
         trace = Trace(engine, len(self.traces))  # of two searches the first, a plain one, has one run
         if settings.get("guided") and self.guide is not None:
             self.guide.trace = trace

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from dibs.bench.experiment import Row
 from dibs.problem import CNF, InputError, Sudoku
-from dibs.search import state
 from dibs.search.contract import Guide
-from dibs.search.engine import Engine, OpenNode
 from dibs.search.options import Options
 from dibs.search.policy import Waiting
 from dibs.search.race import alone
 from dibs.search.root import roots
-from dibs.search.tables import DOMAIN
+from dibs.search.tree import state
+from dibs.search.tree.search import OpenNode, TreeSearch
+from dibs.search.tree.tables import DOMAIN
 from dibs.study.listener import Listener, Ranking
 from dibs.web.board import place, shown, symbol
 from dibs.web.follow import Followed, Nodes, Trace, foreseen
@@ -163,7 +163,7 @@ class _Look:
     """A search that goes on step by step."""
 
     def __init__(self, instance: Sudoku | CNF, one: _One, turn: Turn, asking: AbstractContextManager[Any]) -> None:
-        self.engine = Engine(
+        self.engine = TreeSearch(
             [instance],
             replace(one.options, nodes=0),
             guided=one.guide is not None,

@@ -95,7 +95,7 @@ class Turn:
         self._turns.count(-1)
 
     def stopped(self) -> bool:
-        """For `Engine.run`: whether to end here. Others may run before it returns."""
+        """For `TreeSearch.run`: whether to end here. Others may run before it returns."""
         self.each()
         if self._turns.crowded and monotonic() - self._since >= limits.SLICE:
             self.pause(lambda: None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dibs.compiled import entry, part
-from dibs.search.machine import borrow
+from dibs.machine import borrow
 from dibs.search.nogoods.analyse import analyse, span
 from dibs.search.nogoods.arrays import (
     BROKEN,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.compiled import entry, part
-from dibs.search.machine import borrow, ones, trailing_zeros, view, view_row
-from dibs.search.state import (
+from dibs.machine import borrow, ones, trailing_zeros, view, view_row
+from dibs.search.tree.state import (
     AGAIN,
     ALWAYS,
     ARITY,
@@ -70,7 +70,7 @@ from dibs.search.state import (
     Rules,
     Searches,
 )
-from dibs.search.tables import CHOSEN, FORCE, ONE, SHIFT, Tables
+from dibs.search.tree.tables import CHOSEN, FORCE, ONE, SHIFT, Tables
 
 Int = Any  # a machine integer, signed or not as Numba infers it
 

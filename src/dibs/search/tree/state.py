@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.search.tables import Tables
+from dibs.search.tree.tables import Tables
 
 # Phases of a search: `counts[row, PHASE]`.
 START, ENTER, WAIT, ARRANGE, TRY, AGAIN, SAT, UNSAT, LIMIT = range(9)

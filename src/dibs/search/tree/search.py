@@ -1,6 +1,6 @@
 """Many suspended searches over one structure, and the guide asked for all that wait at once.
 
-engine = Engine(instances, Options(trigger="binary"), guided=True)
+engine = TreeSearch(instances, Options(trigger="binary"), guided=True)
 while asks := engine.advance():
     engine.answer(asks, guide.rank(asks))
 outcomes = engine.outcomes()
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from time import perf_counter
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,19 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Structure
-from dibs.search import state
-from dibs.search.contract import Asks, Ranks, as_guide, checked
-from dibs.search.kernel import advance
+from dibs.search.contract import Asks, Searcher, checked, never
 from dibs.search.options import Options
-from dibs.search.outcome import Outcome, Status, WrongSolution
-from dibs.search.tables import DOMAIN, Tables, plane_bit, tables
+from dibs.search.outcome import Outcome, Status, verified
+from dibs.search.slices import LONGEST, MOST, fitted
+from dibs.search.tree import state
+from dibs.search.tree.kernel import advance
+from dibs.search.tree.tables import DOMAIN, Tables, plane_bit, tables
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 SMALL = 256  # domains of a problem for which that is so at once; larger ones begin with shorter slices
-QUICK, SLOW = 0.01, 0.02  # seconds of a slice: the next one is longer, or shorter
-
-MOST = 2**62  # no search gets that far: the largest number that the kernel is told
-LONGEST = 2**31  # nodes or failures of the shortest run: times the Luby sequence it must not overflow
 EVENTS = 4096  # room for a search's events between two looks, where they are wanted
 
 # The names of `state.ENTERED` and so on.
@@ -98,7 +94,7 @@ class OpenNode(NamedTuple):
     ask: int  # which of the search's asks ranked them, from 1; 0: none
 
 
-class Engine:
+class TreeSearch(Searcher):
     """Searches of instances that share one structure.
 
     `block`: how many searches one call of the kernel advances. 1 times each search by itself; more saves call
@@ -130,19 +126,19 @@ class Engine:
             raise ValueError("the instances of one engine must share a structure: same family, same shape")
         self.instances = instances
         self.structure = instances[0].structure
-        self.options = options = options.suited(self.structure)
+        self.options = options
         self.block = block
         self.seconds = np.zeros(len(instances))
         self.guide_seconds = np.zeros(len(instances))
         self.elsewhere = np.zeros(len(instances))  # seconds that another search of the same instance has used
         self.calls = np.zeros(len(instances), np.int64)
         self.batches = self.asked = 0
+        self.label = "tree + guide" if guided else "tree"  # how outcomes call this search
         self._tables = t = tables(self.structure, options.level)
-        strategy = options.strategy if options.count == 1 else "dfs"  # another run would find the same solutions
-        rich = guided or traced or strategy != "dfs"
-        if strategy == "nogoods":
-            raise ValueError("strategy = 'nogoods' is not the kernel's: dibs.search.learner has it")
-        several = guided and (options.keep is not None or strategy != "dfs")  # rankings that are kept
+        if options.strategy == "nogoods" or (options.strategy != "dfs" and options.max_solutions > 1):
+            raise ValueError(f"strategy = {options.strategy!r}: a plan would have chosen another")
+        rich = guided or traced or options.strategy != "dfs"
+        several = guided and (options.reuse is not None or options.strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
         self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0)
         self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room)
@@ -152,7 +148,7 @@ class Engine:
         s.order[row, np.arange(len(row)) - start[row]] = t.address[literal]
         stream = options.seed * 1_000_003 % 2**62  # any seed will do, the counters have 63 bits
         s.counts[:, state.SEED] = stream + np.array(range(len(instances)) if places is None else places)
-        s.counts[:, state.MOST] = MOST if options.nodes is None else min(options.nodes, MOST)
+        s.counts[:, state.MOST] = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
         self._rules = state.Rules(
             rich=1 if rich else None,
             tie=state.TIES[options.tie],
@@ -160,12 +156,12 @@ class Engine:
             trigger=state.TRIGGERS[options.trigger] if guided else state.TRIGGERS["never"],
             static=static,
             select=state.SELECTS[options.select],
-            keep=state.NEVER_KEEP if options.keep is None else float(options.keep),
-            asks=MOST if options.asks is None else min(options.asks, MOST),
+            keep=state.NEVER_KEEP if options.reuse is None else float(options.reuse),
+            asks=MOST if options.max_asks is None else min(options.max_asks, MOST),
             ask_nodes=ask_nodes,
-            strategy=state.STRATEGIES[strategy],
-            unit=min(options.unit, LONGEST),
-            wanted=min(options.count, MOST),
+            strategy=state.STRATEGIES[options.strategy],
+            unit=min(options.restart_base, LONGEST),
+            wanted=min(options.max_solutions, MOST),
         )
         self._events: list[list[NDArray[np.int64]]] | None = [[] for _ in instances] if traced else None
         most_given = int(s.counts[:, state.GIVEN].max())
@@ -179,6 +175,7 @@ class Engine:
         self._calls = 0
         domains = len(t.base) - 1
         self._slice = SLICE if domains <= SMALL else max(1, SLICE * SMALL // (16 * domains))
+        self._answered = self._live  # the searches that the last answer was for
         self._handing = 0.0  # seconds that it took to put the last asks together
         self._candidates = np.zeros((0, self.structure.literals), bool)  # of the last asks
         self._waiting: tuple[Asks, NDArray[np.int64]] | None = None  # the last asks, and the searches they are of
@@ -187,7 +184,7 @@ class Engine:
         if hasattr(self, "_room"):
             _spare.room = self._room
 
-    def advance(self, stopped: Callable[[], bool] = lambda: False) -> Asks | None:
+    def advance(self, stopped: Callable[[], bool] = never) -> Asks | None:
         """Run every search until it is finished or waits for a ranking; the waiting ones, or None when all are done.
 
         Once `stopped()` is true it returns None early; unfinished searches can be taken up again.
@@ -237,11 +234,11 @@ class Engine:
 
     def _end_late(self, rows: NDArray[np.int64]) -> None:
         """LIMIT for the searches that, with what their guide took, have used up their time."""
-        if self.options.seconds is None:
+        if self.options.max_seconds is None:
             return
         counts = self._searches.counts
         used = self.used(rows) + self.elsewhere[rows]
-        late = rows[(used >= self.options.seconds) & (counts[rows, state.PHASE] < state.SAT)]
+        late = rows[(used >= self.options.max_seconds) & (counts[rows, state.PHASE] < state.SAT)]
         counts[late, state.ASKS] -= counts[late, state.PHASE] == state.WAIT  # nobody will be asked any more
         counts[late, state.PHASE] = state.LIMIT
 
@@ -272,7 +269,7 @@ class Engine:
     def _asks(self, rows: NDArray[np.int64]) -> Asks:
         open_, true = self.literals(rows)
         top = self._searches.counts[rows, state.TOP] - 1
-        selecting = self.options.all_ranked
+        selecting = self.options.guide_selects
         domain = self._searches.frame_domain[rows, top]
         there = True if selecting else self._tables.address // DOMAIN == domain[:, None]
         self._candidates = open_ & there  # a guide gets another one
@@ -302,7 +299,7 @@ class Engine:
         """
         if self._waiting is None or asks is not self._waiting[0]:
             raise ValueError("these asks were answered already")
-        rows = self._waiting[1]
+        rows = self._answered = self._waiting[1]
         scores = checked(scores, (len(rows), self.structure.literals))
         self._waiting = None
         inner = np.where(self._tables.outer >= 0, self._tables.outer, 0)
@@ -314,33 +311,13 @@ class Engine:
         counts[rows, state.HOPELESS] = np.where(hopeless, counts[rows, state.TOP], 0)
         counts[rows, state.PHASE] = state.ARRANGE
 
-    def run(
-        self,
-        guide: Ranks | None = None,
-        stopped: Callable[[], bool] = lambda: False,
-        turn: AbstractContextManager[Any] | None = None,
-    ) -> None:
-        """Advance and answer until every search is finished, or `stopped()`.
-
-        `turn` is held while the guide is asked, so that threads can share one; waiting for it is nobody's time.
-        """
-        asked = None if guide is None else as_guide(guide)
-        while asks := self.advance(stopped):
-            if asked is None:
-                raise ValueError("the searches wait for a ranking, but there is no guide")
-            rows = self._live
-            with turn or nullcontext():
-                begin = perf_counter()
-                scores = asked.rank(asks)
-                took = perf_counter() - begin
-            begin = perf_counter()
-            self.answer(asks, scores)
-            took += perf_counter() - begin + self._handing  # what nobody would do without a guide
-            self.batches += 1
-            self.asked += len(rows)
-            self.calls[rows] += asked.passes
-            self.guide_seconds[rows] += took / len(rows)
-            self._end_late(rows)
+    def charge(self, seconds: float, passes: int) -> None:
+        rows = self._answered
+        self.batches += 1
+        self.asked += len(rows)
+        self.calls[rows] += passes
+        self.guide_seconds[rows] += (seconds + self._handing) / len(rows)  # what nobody would do without a guide
+        self._end_late(rows)
 
     @property
     def occupancy(self) -> float:
@@ -420,7 +397,18 @@ class Engine:
         rows = zip(phases, s.counts[:, figures].tolist(), costs, strict=True)
         return [
             Outcome(
-                _STATUS[phase], solutions.get(i), nodes, backtracks, asks, depth, seconds, count, calls, guide, tries
+                _STATUS[phase],
+                solutions.get(i),
+                nodes,
+                backtracks,
+                asks,
+                depth,
+                seconds,
+                count,
+                calls,
+                guide,
+                tries,
+                self.label,
             )
             if phase in _STATUS
             else None
@@ -434,23 +422,6 @@ class Engine:
         chosen = np.sort(self._chosen(rows), axis=1)
         true = chosen if chosen.min(initial=0) >= 0 else [row[row >= 0] for row in chosen]
         return verified([self.instances[r] for r in rows], list(true))
-
-
-def fitted(work: int, took: float, most: int) -> int:
-    """Work of the next slice, where one with so much work took so many seconds; at most `most`."""
-    if took > SLOW:
-        return max(1, int(work * SLOW / took))
-    return min(2 * work, most) if took < QUICK else work
-
-
-def verified(instances: Sequence[Instance], true: Sequence[NDArray[np.int64]]) -> list[Any]:
-    """Solutions from their true literals, ascending, checked by their family's own code."""
-    family = type(instances[0])
-    solutions: list[Any] = family.solutions(instances, true)
-    for instance, wrong in zip(instances, family.violations(instances, solutions), strict=True):
-        if wrong:
-            raise WrongSolution(f"{instance!r}: {wrong}")
-    return solutions
 
 
 def _bits(words: NDArray[np.uint64]) -> NDArray[np.bool_]:

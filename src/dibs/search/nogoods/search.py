@@ -1,6 +1,6 @@
-"""The search that learns (nogoods/): each instance by itself, from the state of its root on.
+"""One nogood search: an instance, from the state of its root on.
 
-A guide is asked about the root, at once or after `after` nodes, and the search begins again with what it says: its
+A guide is asked about the root, at once or after `guide_after` nodes, and the search begins again with what it says: its
 scores order the members of the groups, and groups of which it is sure go first. Where that does not end soon, the
 search *dives*: it begins again at the root, and the guide is asked anew every few nodes on the way down, so that each
 choice is made in view of those before it. What was learned from failures stays.
@@ -8,8 +8,7 @@ choice is made in view of those before it. What was learned from failures stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -17,117 +16,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Level, Need, Structure
-from dibs.search.contract import Asks, Guide, Ranks, as_guide, checked
-from dibs.search.engine import LONGEST, MOST, fitted, verified
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.options import Options
-from dibs.search.outcome import Outcome, Status
-from dibs.search.root import Root, roots
+from dibs.search.outcome import Outcome, Status, verified
+from dibs.search.slices import LONGEST, MOST, fitted
 
 Bools = NDArray[np.bool_]
 
 SLICE = 400  # failures, and NODES nodes, between two looks at the clock, at most
 NODES = 100_000
 FIRST_NODES = 400  # of the first slice: nobody knows yet what a node takes
-TOGETHER = 32  # searches that ask the guide at once
 SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
 FAINT = -20.0  # log-probabilities below count as this one
 DIVE = 1024  # failures after which the first dive begins; then whenever there are four times as many
 ASKS = 12  # in a dive
 EVERY = 24  # nodes between them
 NEVER = arrays.NEVER
-_ready: list[bool] = []  # True once the search is compiled
 _STATUS = {arrays.SAT: Status.SAT, arrays.UNSAT: Status.UNSAT, arrays.LIMIT: Status.LIMIT}
 
 
-def learn(
-    instances: Sequence[Instance],
-    options: Options,
-    guide: Ranks | None,
-    *,
-    places: Sequence[int],
-    stopped: Callable[[], bool],
-    turn: AbstractContextManager[Any] | None = None,
-) -> list[Outcome | None]:
-    """Outcomes of instances that share a structure; None where the search was stopped.
-
-    `turn` is held while the guide is asked.
-    """
-    _prepare()
-    options = options.suited(instances[0].structure)
-    if stopped():
-        return [None] * len(instances)
-    root, outcomes, seconds = begun(instances, options)
-    waiting = [i for i, outcome in enumerate(outcomes) if outcome is None]
-    asked = None if guide is None else as_guide(guide)
-    if asked is not None and waiting and asked.refusal(instances[0].structure):
-        asked = None
-    asks = 0 if asked is None else 1 if asked.static else NEVER
-    for first in range(0, len(waiting), TOGETHER):
-        rows = np.array(waiting[first : first + TOGETHER])
-        searches = [Search(instances[i], options, root.open[i], root.true[i], places[i], seconds, asks) for i in rows]
-        while guided := [search for search in searches if search.advance(stopped)]:
-            assert asked is not None
-            _ask(guided, asked, turn)
-        for row, search in zip(rows, searches, strict=True):
-            outcomes[row] = search.outcome()
-    return outcomes
-
-
-def begun(instances: Sequence[Instance], options: Options) -> tuple[Root, list[Outcome | None], float]:
-    """The roots of instances that share a structure, the outcomes of those that are decided there, and seconds of each.
-
-    At level `hidden` what groups lock is followed too: it costs nothing that counts, once.
-    """
-    begin = perf_counter()
-    root = roots(instances, options.level, locked=options.level == "hidden")
-    seconds = (perf_counter() - begin) / len(instances)
-    outcomes: list[Outcome | None] = []
-    for instance, open_, true, consistent in zip(instances, *root, strict=True):
-        if not consistent:
-            outcomes.append(Outcome(Status.UNSAT, None, 0, 0, 0, 0, seconds, 0))
-        elif open_.any():
-            outcomes.append(None)
-        else:
-            [solution] = verified([instance], [np.flatnonzero(true)])
-            outcomes.append(Outcome(Status.SAT, solution, 0, 0, 0, 0, seconds, 1))
-    return root, outcomes, seconds
-
-
-def _prepare() -> None:
-    """Compile the search, or load what was compiled: nobody's time."""
-    if not _ready:
-        start, none, no = np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.bool_)
-        one = Problem(start, none, start, none, no, no)
-        loop.advance(one, memory(one), 1, 0)
-        _ready.append(True)
-
-
-def _ask(searches: Sequence[Search], guide: Guide, turn: AbstractContextManager[Any] | None) -> None:
-    """Ask a guide about the states of these searches. They share the time, without that of waiting for `turn`."""
-    begin = perf_counter()
-    open_, true = (np.array(part) for part in zip(*(search.literals() for search in searches), strict=True))
-    asks = Asks(
-        structure=searches[0].instance.structure,
-        instances=[search.instance for search in searches],
-        rows=np.arange(len(searches)),
-        open=open_,
-        true=true,
-        candidates=open_.copy(),
-        depth=np.array([search.memory.counts[arrays.LEVEL] for search in searches]),
-        selecting=True,
-    )
-    took = perf_counter() - begin
-    with turn or nullcontext():
-        begin = perf_counter()
-        scores = checked(guide.rank(asks), open_.shape)
-    for search, mine in zip(searches, scores, strict=True):
-        search.answer(mine)
-    took += perf_counter() - begin
-    for search in searches:
-        search.calls += guide.passes
-        search.guide_seconds += took / len(searches)
+def label(guided: bool) -> str:
+    """How outcomes call this search."""
+    return "nogoods + guide" if guided else "nogoods"
 
 
 class Search:
@@ -145,11 +56,11 @@ class Search:
         self.memory = memory(self.problem)
         if options.order == "random":
             self.memory.score[:] = np.random.default_rng((options.seed, place)).random(len(self.open))
-        self._unit = min(options.unit, LONGEST)
+        self._unit = min(options.restart_base, LONGEST)
         self._slice = FIRST_NODES  # nodes until the next look at the clock
-        self._most = MOST if options.nodes is None else min(options.nodes, MOST)
-        self._asks = asks if options.asks is None else min(asks, options.asks)
-        self._ask_at = min(options.after or 0, NEVER) if self._asks else NEVER  # nodes
+        self._most = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
+        self._asks = asks if options.max_asks is None else min(asks, options.max_asks)
+        self._ask_at = min(options.guide_after or 0, NEVER) if self._asks else NEVER  # nodes
         self._dive_at = NEVER  # failures
         self._dives = self._asks_left = 0  # dives that were begun; asks that are left in this one
         self._at_root = False  # the next answer is about the root
@@ -165,7 +76,7 @@ class Search:
 
     def _going(self) -> bool:
         """Whether it is neither decided nor at a limit."""
-        limit = self.options.seconds
+        limit = self.options.max_seconds
         late = limit is not None and self.seconds + self.guide_seconds >= limit
         undecided = self.memory.counts[arrays.PHASE] in (arrays.RUNNING, arrays.LIMIT)
         return bool(undecided and self._nodes < self._most and not late)
@@ -252,7 +163,7 @@ class Search:
         nodes, depth = self._nodes, int(counts[arrays.DEPTH])
         return Outcome(
             _STATUS.get(phase, Status.LIMIT), solution, nodes, self._failures, self.asks, depth, self.seconds,
-            int(phase == arrays.SAT), self.calls, self.guide_seconds, nodes,
+            int(phase == arrays.SAT), self.calls, self.guide_seconds, nodes, label(self._asks > 0),
         )  # fmt: skip
 
 

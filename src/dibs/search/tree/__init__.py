@@ -1,0 +1,1 @@
+"""The tree search: the paper's, with exact counters, in batches of thousands."""
