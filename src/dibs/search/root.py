@@ -72,7 +72,7 @@ def settle(structure: Structure, true: Bools, level: Level = "hidden", *, locked
     """What follows where the literals `true` [n, L] are true and all others open."""
     least = {"eliminate": Need.REQUIRED + 1, "naked": Need.REQUIRED, "hidden": Need.IMPLIED}[level]
     open_, true = ~true, true.copy()
-    consistent = _settle(open_, true, groups_of(structure), structure.need >= least, locked)
+    consistent = _settle(open_, true, groups_of(structure), structure.need >= least, locked, False)
     return Root(open_, true, consistent)
 
 
@@ -82,7 +82,8 @@ def singles(structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
     A group without open literals has its true one. Nothing is open or certain in a state that has no solution.
     """
     left, certain = open_.copy(), np.zeros_like(open_)
-    _singles(left, certain, groups_of(structure))
+    consistent = _settle(left, certain, groups_of(structure), np.ones(structure.groups, bool), False, True)
+    left[~consistent] = certain[~consistent] = False
     return left, certain
 
 
@@ -97,33 +98,25 @@ class Scratch(NamedTuple):
 
 
 @entry()
-def _settle(open_: Bools, true: Bools, groups: Groups, forcing: Bools, locked: bool) -> Bools:
-    """Settle each state, in place; [n] whether it is consistent. `forcing` [G]: the last open literal is taken."""
+def _settle(open_: Bools, true: Bools, groups: Groups, forcing: Bools, locked: bool, emptied: bool) -> Bools:
+    """Settle each state, in place; [n] whether it is consistent. `forcing` [G]: the last open literal is taken.
+
+    `emptied`: a group without an open literal has its true one, which is not among `true`.
+    """
     consistent = np.ones(len(open_), np.bool_)
     room = scratch(groups)
     for s in range(len(open_)):
         count(open_[s], true[s], groups, room)
         # To the end, whatever fails: what givens exclude is shown even where they exclude each other.
         for g in range(len(forcing)):
+            if emptied and room.left[g] == 0:
+                room.held[g] = 1
             if groups.exclusive[g] and room.held[g] > 0:
                 consistent[s] = consistent[s] and room.held[g] == 1
                 close(open_[s], g, -1, groups, forcing, locked, room)
         if consistent[s]:
             consistent[s] = follow(open_[s], true[s], groups, forcing, locked, room)
     return consistent
-
-
-@entry()
-def _singles(open_: Bools, certain: Bools, groups: Groups) -> None:
-    """`singles`, in place: what networks ask, in batches, before they are asked themselves."""
-    room, forcing = scratch(groups), np.ones(len(groups.exclusive), np.bool_)
-    for s in range(len(open_)):
-        count(open_[s], certain[s], groups, room)
-        for g in range(len(forcing)):
-            room.held[g] = room.left[g] == 0
-        if not follow(open_[s], certain[s], groups, forcing, False, room):
-            open_[s] = False
-            certain[s] = False
 
 
 @part
