@@ -15,7 +15,7 @@ from dibs.bench.instances import load
 from dibs.generate.check import engine_of
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Runtime
+from dibs.search.guidance import Runtime
 from dibs.model.states import eliminated, truth
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Level, Structure

@@ -12,9 +12,9 @@ import dibs
 from dibs import CNF, Latin, Options, Problem, Sudoku
 from dibs.generate import latin
 from dibs.problem import Instance
-from dibs.search import learner
-from dibs.search.engine import Engine
-from dibs.search.learner import Search, learn, memory
+from dibs.search.nogoods import search as learner
+from dibs.search.tree.search import TreeSearch
+from dibs.search.nogoods.search import Search, learn, memory
 from dibs.search.nogoods import arrays
 from dibs.search.outcome import Outcome
 from dibs.search.root import roots
@@ -82,7 +82,7 @@ def test_answers_where_much_is_forgotten(judged: Judged, monkeypatch: pytest.Mon
 def searches(problem: Instance, **options: Any) -> Search:
     """A search that has run to its end."""
     how = Options(**HOW, **options)
-    root = Engine([problem], Options(level=how.level, nodes=0))
+    root = TreeSearch([problem], Options(level=how.level, nodes=0))
     root.run()
     open_, true = root.literals(np.array([0]))
     search = Search(problem, how, open_[0], true[0], 0, 0.0)
@@ -263,7 +263,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="needs order ascending or random, not lcv"):
         Options(**HOW, order="lcv")
     with pytest.raises(ValueError, match="is not the kernel's"):
-        Engine([CNF(1, [[1]])], Options(**HOW))
+        TreeSearch([CNF(1, [[1]])], Options(**HOW))
 
 
 def test_solutions_are_counted_depth_first() -> None:

@@ -11,8 +11,8 @@ import pytest
 import dibs
 from dibs import Options, Problem, Sudoku
 from dibs.problem import Instance
-from dibs.search import engine as engine_module
-from dibs.search.engine import Engine
+from dibs.search.tree import search as engine_module
+from dibs.search.tree.search import TreeSearch
 from guides import BAD, SURE, seeded
 from randoms import mixture, stubborn
 from replay import FAILED, SOLVED, Node, Traced, traced
@@ -98,7 +98,7 @@ def test_a_trace_in_pieces_is_the_same(problems: list[Instance], monkeypatch: py
 def test_tracing_changes_nothing() -> None:
     for strategy, select in zip(STRATEGIES, SELECTS, strict=True):
         how = options(strategy=strategy, select=select, keep=0.9, unit=3)
-        engine = Engine(PUZZLES, how, guided=True)
+        engine = TreeSearch(PUZZLES, how, guided=True)
         while asks := engine.advance():
             engine.answer(asks, seeded(asks))
         for puzzle, outcome in zip(PUZZLES, engine.outcomes(), strict=True):
