@@ -14,6 +14,7 @@ test: check
 check: $(VENV)/.test-installed chromium
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/dibs warm
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
@@ -24,6 +25,7 @@ QUICK := tests/test_ranges.py tests/test_writing.py tests/test_mutants.py tests/
 quick: $(VENV)/.test-installed
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
 

@@ -14,10 +14,10 @@ import pytest
 
 import dibs
 from dibs.bench import runner
-from dibs.bench.cells import Cell
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Choice, Experiment, Row
 from dibs.bench.instances import chosen
+from dibs.bench.kinds import InstanceKind
 from dibs.bench.records import Store
 from dibs.bench.runner import Bench, described
 from dibs.engines import registry
@@ -35,12 +35,12 @@ view = "large"
 interleave = true
 seconds = 30
 sample = 3
-[[cell]]
+[[kind]]
 family = "latin"
 order = 8
 holes = 0.5
 balanced = true
-[[cell]]
+[[kind]]
 family = "latin"
 order = 9
 holes = 0.45
@@ -104,14 +104,14 @@ def test_rows_say_their_engine_and_share_a_limit(tmp_path: Path) -> None:
     assert rows["ours"].as_policy
     assert not rows["restarts"].as_policy
     assert rows["restarts"].options == Options(tie="reach", order="random", strategy="restarts", seconds=30)
-    assert set(runner.guides(read(tmp_path, text))) == {"relational-latin"}  # that of all cells
+    assert set(runner.guides(read(tmp_path, text))) == {"relational-latin"}  # that of all kinds
 
 
 def test_every_instance_begins_with_another_row(tmp_path: Path) -> None:
     plan = read(tmp_path, CELLS + OWN + "[[row]]\nname = 'more'\n")
     one = bench(plan)
     tasks = one.tasks([])
-    assert [task.instances for task in tasks] == [(0,), (3,), (1,), (4,), (2,), (5,)], "the first ones of all cells"
+    assert [task.instances for task in tasks] == [(0,), (3,), (1,), (4,), (2,), (5,)], "the first ones of all kinds"
     assert [task.rows for task in tasks] == [(0, 1, 2)] * 2 + [(1, 2, 0)] * 2 + [(2, 0, 1)] * 2
     left = one.tasks([("ours", 0), ("more", 1), ("ours", 5), ("restarts", 5), ("more", 5)])
     assert [(task.instances[0], task.rows) for task in left][:3] == [(0, (1, 2)), (3, (0, 1, 2)), (1, (1, 0))]
@@ -129,7 +129,7 @@ def test_rows_agree_and_counts_are_those_of_their_engines(tmp_path: Path) -> Non
     for record in found:
         instance = one.instances.every[record["instance"]]
         assert record["status"] == "SAT", "a wrong solution would have raised"
-        assert record["cell"] == one.instances.cell[record["instance"]]
+        assert record["kind"] == one.instances.kind[record["instance"]]
         if record["row"] in ("Glucose", "CaDiCaL"):
             engine = {"Glucose": "glucose4", "CaDiCaL": "cadical195"}[record["row"]]
             outcome = dibs.engines.solve(instance, engine)
@@ -218,7 +218,7 @@ def test_throw_away_instances_are_not_searched(tmp_path: Path) -> None:
 def test_a_run_says_what_it_is_a_run_of(tmp_path: Path) -> None:
     plan = read(tmp_path, CELLS + OWN + ENGINES)
     said = json.loads(json.dumps(described(plan, chosen(plan.choice))))
-    assert [Cell(**one) for one in said["choice"]["cell"]] == list(plan.choice.cell or ())
+    assert [InstanceKind(**one) for one in said["choice"]["kind"]] == list(plan.choice.kind or ())
     assert said["engines"].keys() == {"glucose4", "cadical195"}
     assert all(one.startswith("python-sat ") for one in said["engines"].values())
     assert said["rows"][0]["policy"] == "plain"
@@ -254,7 +254,7 @@ def test_rows_stay_in_one_process(run: Run) -> None:
     for words in (("--workers", 2), ("--cluster", "local")):
         complaint = run("bench", "few.toml", *words).complaint
         assert complaint == "dibs: the rows of few.toml take turns in one process: no --workers, no --cluster"
-    assert "is about a list: `cell` generates instances" in run("bench", "few.toml", "--puzzles", "sample17").complaint
+    assert "is about a list: `kind` generates instances" in run("bench", "few.toml", "--puzzles", "sample17").complaint
     assert not Path("runs").exists()
 
 

@@ -25,9 +25,9 @@ from dibs.search.policy import POLICIES, waiting
 from dibs.study.ledger import ledgers
 from dibs.web import catalogue, limits, make
 from dibs.web.board import instance_of, root
-from dibs.web.follow import Followed
 from dibs.web.node import at_node
-from dibs.web.turns import Turn, Turns
+from dibs.web.scheduling import Job, Slots
+from dibs.web.trace import TracedSearch
 from pages import told
 from shell import PUZZLE, SOLUTION, UNSAT, Run, runner
 
@@ -315,18 +315,18 @@ def test_nodes_of_two_searches_that_take_turns(after: int) -> None:
         for column in ("domain", "depth", "run") if name == "nodes" else ():
             columns.setdefault(column, []).extend(fields[column])
 
-    followed = Followed(instance, row, guide, Turn(Turns(1)), nullcontext(), put)
-    with followed.turn:
+    followed = TracedSearch(instance, row, guide, Job(Slots(1)), nullcontext(), put)
+    with followed.job:
         followed.run()
     assert len({run > 0 for run in columns["run"]}) == 2
     last = len(columns["run"]) - 1
     for number in {0, 1, last // 3, last // 2, last, *followed.path()[:3]}:
-        with Turn(Turns(1)) as turn:
-            found = at_node(instance, row, guide, number, turn, nullcontext())
+        with Job(Slots(1)) as job:
+            found = at_node(instance, row, guide, number, job, nullcontext())
         assert (found["domain"], found["depth"]) == (columns["domain"][number], columns["depth"][number])
         assert (found["guide"] is None) == (columns["run"][number] == 0)
-    with Turn(Turns(1)) as turn, pytest.raises(InputError):
-        at_node(instance, row, guide, last + 1, turn, nullcontext())
+    with Job(Slots(1)) as job, pytest.raises(InputError):
+        at_node(instance, row, guide, last + 1, job, nullcontext())
 
 
 def test_no_such_node(client: httpx.Client) -> None:

@@ -84,7 +84,7 @@ class Contender:
         if row.settings is not None:
             settings = replace(row.settings, seconds=SECONDS) if brief else row.settings
             return engines.solve(instance, row.engine, guide=guide, **asdict(settings))
-        options = dict(row.said) if row.as_policy else asdict(row.options)
+        options = dict(row.given) if row.as_policy else asdict(row.options)
         if brief:
             options |= {"nodes": NODES, "seconds": SECONDS}
             options |= {"after": 0} if row.options.after is not None else {}

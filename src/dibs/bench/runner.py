@@ -18,10 +18,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from time import monotonic
 from typing import Any
 
-from dibs.bench.cells import Cell
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
+from dibs.bench.kinds import InstanceKind
 from dibs.bench.origin import machine, version
 from dibs.bench.records import COLUMNS, Store, frame
 from dibs.guide import DiBS
@@ -80,8 +80,8 @@ def guides(experiment: Experiment) -> dict[str, str]:
     """The guides that the rows name, with their digests; one that is not there raises."""
     names = {row.guidance.guide for row in experiment.rows if row.guidance.guide}
     if "auto" in names:
-        cells = [cell for cell, _ in experiment.choice.cells()]
-        names = names - {"auto"} | ({cell.guide for cell in cells} or {suited("auto", None)})
+        kinds = [kind for kind, _ in experiment.choice.kinds()]
+        names = names - {"auto"} | ({kind.guide for kind in kinds} or {suited("auto", None)})
     return {name: verify(find(name)).digest for name in sorted(names)}
 
 
@@ -107,7 +107,9 @@ def told(record: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """For JSON."""
-    return [one.told() if isinstance(one, Cell) else one for one in value] if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    return [one.settings() if isinstance(one, InstanceKind) else one for one in value]
 
 
 def _more(row: Row) -> dict[str, Any]:
@@ -138,8 +140,8 @@ class Bench:
 
     def _throwaway(self) -> list[Instance]:
         """An instance of each shape that is not searched for a record, or, of a list, the first one of that shape."""
-        cells = self.experiment.choice.cells()
-        some = [next(cell.made(1, cell.seed(seed + 1))) for cell, seed in cells] or self.instances.every
+        kinds = self.experiment.choice.kinds()
+        some = [next(kind.made(1, kind.seed(seed + 1))) for kind, seed in kinds] or self.instances.every
         return list({(one.structure.family, one.structure.literals): one for one in reversed(some)}.values())
 
     def _guide(self, row: Row) -> DiBS | None:
@@ -184,7 +186,7 @@ class Bench:
         return tasks
 
     def _one_by_one(self, finished: dict[int, set[int]]) -> list[Task]:
-        """A task for each instance: the first ones of all cells, then the second ones, and so on."""
+        """A task for each instance: the first ones of all kinds, then the second ones, and so on."""
         tasks: list[Task] = []
         count = len(self.experiment.rows)
         for place in sorted(range(len(self.instances)), key=lambda i: self.instances.number[i]):
@@ -245,7 +247,7 @@ class Bench:
             "number": [self.instances.number[i] for i in places],
             "givens": [self.instances.givens[i] for i in places],
             "variables": [self.instances.variables[i] for i in places],
-            "cell": [self.instances.cell[i] for i in places],
+            "kind": [self.instances.kind[i] for i in places],
             "status": [str(o.status) for o in outcomes],
             "nodes": [o.nodes for o in outcomes],
             "backtracks": [o.backtracks for o in outcomes],

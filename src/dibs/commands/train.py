@@ -83,11 +83,11 @@ def train(
 
 
 def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:
-    from dibs.model import puzzles, several
+    from dibs.model import many_solutions, puzzles
 
     try:
         if plan.data.several:
-            return several.load(plan.data, screen.making)
+            return many_solutions.load(plan.data, screen.making)
         return puzzles.load(plan.data, cache, screen.making)
     except InputError:
         raise

@@ -17,16 +17,16 @@ from dibs.study.explain import Explainer, Request
 from dibs.study.ledger import Ledger
 from dibs.study.siblings import Stopped
 from dibs.web import limits
-from dibs.web.follow import foreseen
-from dibs.web.turns import Cancelled, Turn
+from dibs.web.scheduling import Cancelled, Job
+from dibs.web.trace import foreseen
 
 
 class _Bounded(Explainer):
     """As always, but an oracle looks for the solution within the limits of a page."""
 
-    def __init__(self, instance: Sudoku | CNF, turn: Turn, asking: AbstractContextManager[Any]) -> None:
-        super().__init__(instance, limits.SIBLING, stopped=turn.stopped, turn=asking)
-        self.own = turn
+    def __init__(self, instance: Sudoku | CNF, job: Job, asking: AbstractContextManager[Any]) -> None:
+        super().__init__(instance, limits.SIBLING, stopped=job.stopped, turn=asking)
+        self.own = job
 
     def ledger(self, options: Options, guide: Guide | None) -> Ledger:
         if options.order != "oracle":
@@ -40,14 +40,14 @@ class _Bounded(Explainer):
 def export(
     instance: Sudoku | CNF,
     rows: Sequence[Row],
-    turn: Turn,
-    asking: Callable[[Guidance, Turn], AbstractContextManager[Any]],
+    job: Job,
+    asking: Callable[[Guidance, Job], AbstractContextManager[Any]],
 ) -> dict[str, Any]:
     """The searches of `rows`, one or two, decision by decision."""
     try:
         found = []
         for row in rows:
-            explainer = _Bounded(instance, turn, asking(row.guidance, turn))
+            explainer = _Bounded(instance, job, asking(row.guidance, job))
             found.append(explainer.explained(Request(row.name, row.options, row.guidance)))
     except Stopped:
         raise Cancelled from None

@@ -26,8 +26,8 @@ from dibs.search.tree.search import OpenNode, TreeSearch
 from dibs.search.tree.tables import DOMAIN
 from dibs.study.listener import Listener, Ranking
 from dibs.web.board import place, shown, symbol
-from dibs.web.follow import Followed, Nodes, Trace, foreseen
-from dibs.web.turns import Cancelled, Turn
+from dibs.web.scheduling import Cancelled, Job
+from dibs.web.trace import Nodes, Trace, TracedSearch, foreseen
 
 Result = Literal["failed", "solution", "not entered", "cut"]
 ROW = np.zeros(1, np.int64)
@@ -87,14 +87,14 @@ def at_node(
     row: Row,
     guide: Waiting | None,
     number: int,
-    turn: Turn,
+    job: Job,
     asking: AbstractContextManager[Any],
 ) -> dict[str, Any]:
     """What the page shows of node `number`; InputError if the search has no such node."""
     if number >= (row.options.nodes or 0):
         raise _none(number)
-    one = _located(instance, row, guide, number, turn, asking)
-    look = _Look(instance, one, turn, asking)
+    one = _located(instance, row, guide, number, job, asking)
+    look = _Look(instance, one, job, asking)
     look.go(one.number)
     before, literals = [node.number for node in look.trace.path], look.engine.literals(ROW)
     look.go(one.number + 1)
@@ -129,13 +129,13 @@ def _located(
     row: Row,
     guide: Waiting | None,
     number: int,
-    turn: Turn,
+    job: Job,
     asking: AbstractContextManager[Any],
 ) -> _One:
     """The node in the search that it belongs to: of two that race, the one that entered it."""
     options, most = row.options, row.options.nodes or 0
     if options.order == "oracle":
-        known, _ = foreseen(instance, options, turn)
+        known, _ = foreseen(instance, options, job)
         if known is None:
             raise InputError("the oracle found no solution within the limits")
         return _One(options, known, number, most)
@@ -147,7 +147,7 @@ def _located(
         if name == "nodes" and fields["first"] <= number:
             owners.extend(int(run > 0) for run in fields["run"][: number + 1 - fields["first"]])
 
-    followed = Followed(instance, row, guide, turn, asking, put)
+    followed = TracedSearch(instance, row, guide, job, asking, put)
     followed.run()
     if number >= len(owners):
         raise _none(number)
@@ -162,7 +162,7 @@ def _located(
 class _Look:
     """A search that goes on step by step."""
 
-    def __init__(self, instance: Sudoku | CNF, one: _One, turn: Turn, asking: AbstractContextManager[Any]) -> None:
+    def __init__(self, instance: Sudoku | CNF, one: _One, job: Job, asking: AbstractContextManager[Any]) -> None:
         self.engine = TreeSearch(
             [instance],
             replace(one.options, nodes=0),
@@ -173,18 +173,18 @@ class _Look:
         self.listener = None if one.guide is None else Listener(one.guide, self.engine)
         self.trace = Trace(self.engine, 0)
         self.watch = Watch(self.trace, one.number)
-        self.turn = turn
+        self.job = job
         self.asking = asking
         self._nodes = Nodes()
-        turn.each = self._each
+        job.each = self._each
 
     def go(self, nodes: int) -> None:
         """On to so many nodes; nothing happens if the search has ended, or has no time left."""
         late = self.engine.options.seconds is not None and self.engine.used(ROW)[0] >= self.engine.options.seconds
         if not late:
             self.engine.allow(ROW, np.array([nodes]))
-            self.engine.run(self.listener, self.turn.stopped, self.asking)
-        if self.turn.cancelled:
+            self.engine.run(self.listener, self.job.stopped, self.asking)
+        if self.job.cancelled:
             raise Cancelled
         self._each()
 

@@ -20,7 +20,7 @@ from dibs.search.tree import state
 from dibs.search.tree.search import TreeSearch
 from dibs.search.tree.tables import DOMAIN
 from dibs.web import limits
-from dibs.web.turns import Cancelled, Turn
+from dibs.web.scheduling import Cancelled, Job
 
 
 class Node(NamedTuple):
@@ -118,18 +118,18 @@ class Watched(Around):
         return self.guide.rank(asks)
 
 
-def foreseen(instance: Instance, options: Options, turn: Turn) -> tuple[Known | None, float]:
+def foreseen(instance: Instance, options: Options, job: Job) -> tuple[Known | None, float]:
     """The oracle of an instance, found within the limits of its search, and the seconds that it took.
 
     None if that was not enough. An instance without a solution has an oracle that knows nothing.
     """
-    known, [seconds] = foresee([instance], options, stopped=turn.stopped)
-    if turn.cancelled:
+    known, [seconds] = foresee([instance], options, stopped=job.stopped)
+    if job.cancelled:
         raise Cancelled
     return (known if known.decided[0] else None), float(seconds)
 
 
-class Followed:
+class TracedSearch:
     """A search of one instance that is run once, on whatever calls `run`.
 
     `put(name, fields)` gets the events; `asking` is held while the guide is asked.
@@ -140,13 +140,13 @@ class Followed:
         instance: Instance,
         row: Row,
         guide: Guide | None,
-        turn: Turn,
+        job: Job,
         asking: Any,
         put: Callable[[str, dict[str, Any]], None] = lambda name, fields: None,
     ) -> None:
         self.instance = instance
         self.row = row
-        self.turn = turn
+        self.job = job
         self.asking = asking
         self.guide = None if guide is None else Watched(guide)
         self.put = put
@@ -154,14 +154,14 @@ class Followed:
         self.nodes = Nodes()
         self._beat = 0.0
         self._oracle_seconds = 0.0
-        turn.each = self.each
+        job.each = self.each
 
     def run(self) -> Outcome:
         """The outcome; raises Cancelled if it was cancelled."""
         options, guide = self.row.options, self.guide
         self._beat = monotonic()
         if options.order == "oracle":
-            known, self._oracle_seconds = foreseen(self.instance, options, self.turn)
+            known, self._oracle_seconds = foreseen(self.instance, options, self.job)
             if known is None:
                 self.flush()
                 return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, guide_seconds=self._oracle_seconds)
@@ -173,7 +173,7 @@ class Followed:
                 guide,
                 places=[0],
                 block=1,
-                stopped=self.turn.stopped,
+                stopped=self.job.stopped,
                 turn=self.asking,
                 make=self.make,
             )[0]
@@ -181,7 +181,7 @@ class Followed:
             static = guide is not None and guide.static
             engine = self.make([self.instance], options, guided=guide is not None, static=static)
             engine.guide_seconds[0] = self._oracle_seconds
-            engine.run(guide, self.turn.stopped, self.asking)
+            engine.run(guide, self.job.stopped, self.asking)
             outcome = engine.outcomes()[0]
         if outcome is None:
             raise Cancelled

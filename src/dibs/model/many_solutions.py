@@ -43,7 +43,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Several:
+class ManySolutions:
     """States of many instances; the first `held` are of instances that are held out for validation."""
 
     family: str
@@ -59,7 +59,7 @@ class Several:
         return digest.hexdigest()
 
 
-def load(data: Data, progress: Callable[[str, int, int], None]) -> Several:
+def load(data: Data, progress: Callable[[str, int, int], None]) -> ManySolutions:
     """The states of `data`'s formulas, Latin squares or Sudokus; they depend on the seed only."""
     states: list[State] = []
     assert data.several is not None
@@ -71,7 +71,7 @@ def load(data: Data, progress: Callable[[str, int, int], None]) -> Several:
         if number + 1 == last:
             held = len(states)
         progress(what, number + 1, wanted)
-    return Several(family, states, held)
+    return ManySolutions(family, states, held)
 
 
 def instance_of(data: Data, rng: np.random.Generator) -> CNF | Latin | Sudoku:

@@ -15,22 +15,22 @@ from dibs.search.guidance import Guidance
 from dibs.search.policy import Waiting, waiting
 from dibs.search.solve import cores
 from dibs.web import limits
-from dibs.web.turns import Alone, Cancelled, Turn, Turns
+from dibs.web.scheduling import Cancelled, Exclusive, Job, Slots
 
 T = TypeVar("T")
 
 COMPILING = "the search kernel is being compiled or loaded (the first start takes some minutes, later ones seconds)"
 
 
-class Desk:
+class Workers:
     """The work of one server."""
 
     def __init__(self) -> None:
-        self.turns = Turns(cores())
+        self.slots = Slots(cores())
         self.seats = asyncio.Semaphore(limits.ACTIVE)
         self.heavy = asyncio.Semaphore(limits.HEAVY)
         self.ready = Event()  # the kernel is compiled and the usual guide is loaded
-        self._guides: dict[str, Turns] = {}  # one slot for each guide
+        self._guides: dict[str, Slots] = {}  # one slot for each guide
         self._lock = Lock()
 
     def warm_up(self) -> None:
@@ -58,27 +58,27 @@ class Desk:
             raise InputError(reason)
         return guide
 
-    def asking(self, guidance: Guidance, turn: Turn) -> Alone:
+    def asking(self, guidance: Guidance, job: Job) -> Exclusive:
         """To be held while a guide is asked."""
         with self._lock:
-            one = self._guides.setdefault(guidance.guide or "", Turns(1))
-        return Alone(one, turn)
+            one = self._guides.setdefault(guidance.guide or "", Slots(1))
+        return Exclusive(one, job)
 
-    async def run(self, work: Callable[[Turn], T]) -> T:
-        """`work(turn)` on a thread of its own, with a core; cancelled with the coroutine that waits for it."""
-        turn = Turn(self.turns)
+    async def run(self, work: Callable[[Job], T]) -> T:
+        """`work(job)` on a thread of its own, with a core; cancelled with the coroutine that waits for it."""
+        job = Job(self.slots)
 
         def body() -> T:
-            with turn:
-                if turn.cancelled:
+            with job:
+                if job.cancelled:
                     raise Cancelled
-                return work(turn)
+                return work(job)
 
         await self.seats.acquire()
         try:
             return await aside(body, self.seats.release)
         except asyncio.CancelledError:
-            turn.cancel()
+            job.cancel()
             raise
 
 

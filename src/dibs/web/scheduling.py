@@ -1,6 +1,6 @@
 """The cores, shared fairly: a search runs for a moment, then goes to the end of the queue if others wait.
 
-A search asks `Turn.stopped()` between two calls of the kernel, which is every millisecond or so. That is where it is
+A search asks `Job.stopped()` between two calls of the kernel, which is every millisecond or so. That is where it is
 cancelled, where it lets others run, and where it hands over what it has found.
 """
 
@@ -16,7 +16,7 @@ from typing import Self
 from dibs.web import limits
 
 
-class Turns:
+class Slots:
     """So many may run at once; the others wait in the order they came."""
 
     def __init__(self, slots: int) -> None:
@@ -64,15 +64,15 @@ class Cancelled(Exception):
     """Nobody wants the answer any more."""
 
 
-class Turn:
+class Job:
     """One piece of work; within it, this thread has a core whenever `stopped` returns.
 
     `each` is called between two steps of the work, with this thread's core.
     """
 
-    def __init__(self, turns: Turns) -> None:
+    def __init__(self, slots: Slots) -> None:
         self.each: Callable[[], None] = lambda: None
-        self._turns = turns
+        self._slots = slots
         self._cancelled = Event()
         self._since = 0.0
 
@@ -85,19 +85,19 @@ class Turn:
         return self._cancelled.is_set()
 
     def __enter__(self) -> Self:
-        self._turns.count(1)
-        self._turns.take()
+        self._slots.count(1)
+        self._slots.take()
         self._since = monotonic()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._turns.give()
-        self._turns.count(-1)
+        self._slots.give()
+        self._slots.count(-1)
 
     def stopped(self) -> bool:
         """For `TreeSearch.run`: whether to end here. Others may run before it returns."""
         self.each()
-        if self._turns.crowded and monotonic() - self._since >= limits.SLICE:
+        if self._slots.crowded and monotonic() - self._since >= limits.SLICE:
             self.pause(lambda: None)
         return self.cancelled
 
@@ -107,24 +107,24 @@ class Turn:
 
     def pause(self, wait: Callable[[], None]) -> None:
         """Let others run while this work waits for something, and then until it is its turn again."""
-        self._turns.give()
+        self._slots.give()
         try:
             wait()
         finally:
-            self._turns.take()
+            self._slots.take()
             self._since = monotonic()
 
 
-class Alone:
+class Exclusive:
     """Held by one at a time, in the order they came: a guide that is asked. Who waits for it lets others run."""
 
-    def __init__(self, one: Turns, turn: Turn) -> None:
+    def __init__(self, one: Slots, job: Job) -> None:
         self._one = one  # with a single slot
-        self._turn = turn
+        self._job = job
 
     def __enter__(self) -> None:
         if not self._one.try_take():
-            self._turn.pause(self._one.take)
+            self._job.pause(self._one.take)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._one.give()

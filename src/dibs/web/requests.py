@@ -15,11 +15,11 @@ Seed = Annotated[int, Field(ge=0, le=limits.SEED)]
 Side = Annotated[int, Field(ge=1, le=limits.LARGEST)]
 
 
-class _Asked(BaseModel):
+class _Fields(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Puzzle(_Asked):
+class Puzzle(_Fields):
     family: Family
     text: Annotated[str, Field(max_length=limits.BODY)]
     box: Annotated[list[Side], Field(min_length=2, max_length=2)] | None = None  # rows and columns of a Sudoku's box
@@ -29,7 +29,7 @@ class Puzzle(_Asked):
         return None if self.box is None else (self.box[0], self.box[1])
 
 
-class Generate(_Asked):
+class Generate(_Fields):
     family: Family
     size: int = 9
     givens: int | None = None
@@ -43,7 +43,7 @@ class Marginals(Puzzle):
     steps: Annotated[int, Field(ge=1, le=limits.MOST_STEPS)] = 1
 
 
-class How(_Asked):
+class SearchChoice(_Fields):
     """A search and what it may use."""
 
     search: Name
@@ -64,6 +64,6 @@ class Node(Search):
 
 
 class Export(Puzzle):
-    searches: Annotated[list[How], Field(min_length=1, max_length=2)]
+    searches: Annotated[list[SearchChoice], Field(min_length=1, max_length=2)]
     nodes: Annotated[int, Field(ge=0, le=limits.MOST_NODES)] | None = None
     seconds: Annotated[float, Field(ge=0, le=limits.MOST_SECONDS)] | None = None

@@ -1,4 +1,4 @@
-"""A cell of an experiment: a kind of generated instances. Its settings and a seed say which ones."""
+"""A kind of generated instances. Its settings and a seed say which ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_SUDOKU = 36
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
+class InstanceKind:
     """Which instances are generated. A setting that its family does not have is None."""
 
     family: Family
@@ -41,7 +41,7 @@ class Cell:
         if self.family not in get_args(Family):
             raise ValueError(f"family = {self.family!r}: choose one of {', '.join(get_args(Family))}")
         needs = self.NEEDS[self.family]
-        for key, value in self.told().items():
+        for key, value in self.settings().items():
             if key not in ("family", *needs, *self.TAKES.get(self.family, ())):
                 raise ValueError(f"{key} = {value!r} is not a setting of the family {self.family}")
         if lacking := next((key for key in needs if getattr(self, key) is None), None):
@@ -58,8 +58,8 @@ class Cell:
                 raise ValueError(f"{name} = {value!r}: it must be a fraction of the cells, or a number of them")
         self.made(1, 0)  # the generator checks the rest; it makes nothing yet
 
-    def told(self) -> dict[str, Any]:
-        """Its settings; `Cell(**told)` is the same cell."""
+    def settings(self) -> dict[str, Any]:
+        """Its settings; `InstanceKind(**settings)` is the same kind."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property
@@ -87,7 +87,7 @@ class Cell:
         return f"{100 * share:.3g} %"
 
     def seed(self, seed: int) -> int:
-        """Of this cell in an experiment with such a seed; whatever other cells there are, it stays the same."""
+        """Of this kind in an experiment with such a seed; whatever other kinds there are, it stays the same."""
         return int.from_bytes(hashlib.sha256(f"{seed} {self.label}".encode()).digest()[:6], "big")
 
     def made(self, count: int, seed: int) -> Iterator[Instance]:
