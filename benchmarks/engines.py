@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dibs
-from dibs import engines, generate
+from dibs.search import external as engines, generate
 from dibs.problem.structure import Instance
 
 FAMILIES: dict[str, Callable[[int], Iterator[Instance]]] = {

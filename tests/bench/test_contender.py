@@ -20,7 +20,7 @@ from dibs.bench.instances import chosen
 from dibs.bench.kinds import InstanceKind
 from dibs.bench.records import Store
 from dibs.bench.runner import Bench, described
-from dibs.engines import registry
+from dibs.search.external import registry
 from dibs.problem import InputError, Latin
 from dibs.search import Options, Status
 from shell import Run
@@ -132,7 +132,7 @@ def test_rows_agree_and_counts_are_those_of_their_engines(tmp_path: Path) -> Non
         assert record["kind"] == one.instances.kind[record["instance"]]
         if record["row"] in ("Glucose", "CaDiCaL"):
             engine = {"Glucose": "glucose4", "CaDiCaL": "cadical195"}[record["row"]]
-            outcome = dibs.engines.solve(instance, engine)
+            outcome = dibs.search.external.solve(instance, engine)
             assert json.loads(record["options"])["engine"] == engine
         elif record["row"] == "ours":
             outcome = dibs.solve(instance, policy="plain")
@@ -262,7 +262,7 @@ def test_an_engine_that_is_not_installed_is_named_before_any_work(run: Run, monk
     def missing(name: str) -> Any:
         raise ModuleNotFoundError("No module named 'ortools'", name="ortools")
 
-    monkeypatch.setattr("dibs.engines.registry.import_module", missing)
+    monkeypatch.setattr("dibs.search.external.registry.import_module", missing)
     monkeypatch.setattr("dibs.bench.instances.generated", pytest.fail)
     Path("few.toml").write_text(CELLS + OWN + "[[row]]\nname = 'CP-SAT'\nengine = 'cp-sat'\n")
     assert run("bench", "few.toml").complaint == "engine cp-sat needs ortools: pip install 'dibs[cp]'"

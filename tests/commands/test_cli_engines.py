@@ -138,8 +138,8 @@ def test_files_of_proofs_that_make_no_sense(run: Run, tmp_path: Path) -> None:
 
 
 def test_an_engine_that_is_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "dibs.engines.cpsat", raising=False)
-    monkeypatch.delattr("dibs.engines.cpsat", raising=False)
+    monkeypatch.delitem(sys.modules, "dibs.search.external.cpsat", raising=False)
+    monkeypatch.delattr("dibs.search.external.cpsat", raising=False)
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     complaint = run("solve", PUZZLE, "--engine", "cp-sat").complaint
     assert complaint == "dibs: engine cp-sat needs ortools: pip install 'dibs[cp]'"

@@ -116,7 +116,7 @@ def test_in_python_it_raises_after_the_outcomes_before_it(monkeypatch: pytest.Mo
 
 def test_another_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pysat")
-    from dibs import engines
+    from dibs.search import external as engines
 
     solve = engines.solve
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs import Asks, engines
-from dibs.engines.advisor import Advisor, settle
-from dibs.engines.formula import encode
+from dibs.search.external.advisor import Advisor, settle
+from dibs.search.external.formula import encode
 from dibs.generate import latin, sat
 from dibs.search.tree.search import TreeSearch
 from guides import Scored, knowing

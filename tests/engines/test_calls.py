@@ -1,4 +1,4 @@
-"""What `dibs.engines.solve` refuses, and what it does with the file of a proof."""
+"""What `dibs.search.external.solve` refuses, and what it does with the file of a proof."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dibs
-from dibs import engines
+from dibs.search import external as engines
 from oddities import proves
 from shell import SEARCHED, UNSAT
 
@@ -43,7 +43,7 @@ def test_refused(engine: str, options: dict[str, Any], message: str) -> None:
 def test_an_engine_that_is_not_installed(
     monkeypatch: pytest.MonkeyPatch, engine: str, module: str, message: str
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith(("dibs.engines.c", "dibs.engines.g", "ortools"))]:
+    for name in [name for name in sys.modules if name.startswith(("dibs.search.external.c", "dibs.search.external.g", "ortools"))]:
         monkeypatch.delitem(sys.modules, name)
         if name.startswith("dibs"):
             monkeypatch.delattr(name, raising=False)  # of the package
@@ -112,7 +112,7 @@ def test_the_formula_of_a_puzzle_has_its_solution(tmp_path: Path) -> None:
     puzzle = dibs.Sudoku.parse(SEARCHED)
     formula = engines.formula.encode(puzzle).as_cnf()
     model = engines.solve(formula, "cadical195").solution
-    assert puzzle.decode(dibs.engines.formula.encode(puzzle).true(model)) == dibs.solve(puzzle).solution
+    assert puzzle.decode(dibs.search.external.formula.encode(puzzle).true(model)) == dibs.solve(puzzle).solution
 
 
 def test_a_proof_that_cannot_be_written(tmp_path: Path) -> None:

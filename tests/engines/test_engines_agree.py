@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import dibs
-from dibs import engines
+from dibs.search import external as engines
 from guides import BAD, SURE, Scored
 from oddities import odd_formula, proves
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import dibs
-from dibs import engines
-from dibs.engines.formula import PAIRWISE, encode
+from dibs.search import external as engines
+from dibs.search.external.formula import PAIRWISE, encode
 from guides import BAD, SURE, Scored, knowing
 from judge import solutions
 from randoms import mixture

@@ -13,7 +13,7 @@ from dibs import CNF, Asks, Latin, Options, Sudoku
 from dibs.cli import main
 from dibs.generate import latin, sudoku
 from dibs.guide import Guidance
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from dibs.search.policy import LARGE_SUDOKU, SUITED, Waiting, chosen_fields, suited
 from guides import BAD, Scored, seeded
 
@@ -87,7 +87,7 @@ def test_what_is_refused() -> None:
         with pytest.raises(ValueError, match=said):
             Options(**given)
     with pytest.raises(ValueError, match="is not the kernel's"):
-        Engine([Latin([0] * 16)], Options(strategy="nogoods"))
+        TreeSearch([Latin([0] * 16)], Options(strategy="nogoods"))
 
 
 def test_it_cannot_be_explained(capsys: pytest.CaptureFixture[str]) -> None:

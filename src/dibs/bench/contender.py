@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from time import perf_counter
 
-from dibs import engines
+from dibs.search import external as engines
 from dibs.bench.experiment import Row
-from dibs.engines.advisor import Advisor, settle
+from dibs.search.external.advisor import Advisor, settle
 from dibs.guide import Guidance
 from dibs.problem import InputError, Instance
 from dibs.search import Outcome

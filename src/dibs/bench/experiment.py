@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 
 from dibs.bench.kinds import LEAST, InstanceKind
 from dibs.bundled import read_toml
-from dibs.engines.options import EngineOptions
-from dibs.engines.registry import chosen_fields as chosen_for
+from dibs.search.external.options import EngineOptions
+from dibs.search.external.registry import chosen_fields as chosen_for
 from dibs.guide import Guidance
 from dibs.problem import InputError
 from dibs.problem.text import check_keys

@@ -89,7 +89,7 @@ def engines(experiment: Experiment) -> dict[str, str]:
     """The engines that the rows name, with the versions of their packages; one that is not installed raises."""
     from importlib import metadata
 
-    from dibs.engines.registry import ENGINES, adapter
+    from dibs.search.external.registry import ENGINES, adapter
 
     found = {}
     for name in sorted({row.engine for row in experiment.rows} & ENGINES.keys()):

@@ -7,10 +7,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from dibs import engines
+from dibs.search import external as engines
 from dibs.commands.answer import Answer
-from dibs.engines.proof import formula_path
-from dibs.engines.registry import adapter, chosen_fields
+from dibs.search.external.proof import formula_path
+from dibs.search.external.registry import adapter, chosen_fields
 from dibs.problem import CNF, Instance
 from dibs.search import Outcome, Status
 from dibs.search.policy import Waiting, waiting

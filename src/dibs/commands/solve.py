@@ -15,8 +15,8 @@ from dibs.commands.fields import Flags, Given
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.tally import Tally
 from dibs.commands.terminal import Meter, Terminal, pace
-from dibs.engines.options import EngineName
-from dibs.engines.registry import ENGINES, check_proofs
+from dibs.search.external.options import EngineName
+from dibs.search.external.registry import ENGINES, check_proofs
 from dibs.errors import Refused
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.limits import DEFAULT, InputLimits

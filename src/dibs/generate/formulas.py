@@ -100,7 +100,7 @@ def _distinct(variables: int, clauses: int, k: int, rng: np.random.Generator) ->
 
 def _has_solution(formula: CNF) -> bool:
     """By clause learning where it pays and python-sat is installed; which of the two cannot matter."""
-    from dibs.engines import solve
+    from dibs.search.external import solve
     from dibs.search.options import Options
     from dibs.search.tree.search import TreeSearch
 

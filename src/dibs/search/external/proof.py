@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 
-from dibs.engines.formula import Formula
+from dibs.search.external.formula import Formula
 from dibs.problem.cnf import CNF
 from dibs.problem.structure import Instance
 from dibs.writing import begun, explained

@@ -9,12 +9,12 @@ from threading import Event
 from time import perf_counter
 from typing import Any
 
-from dibs.engines.advisor import Advisor
-from dibs.engines.formula import encode
-from dibs.engines.options import EngineOptions
-from dibs.engines.proof import ProofFile
-from dibs.engines.registry import ENGINES, adapter, check_proofs
-from dibs.engines.task import Found, Task
+from dibs.search.external.advisor import Advisor
+from dibs.search.external.formula import encode
+from dibs.search.external.options import EngineOptions
+from dibs.search.external.proof import ProofFile
+from dibs.search.external.registry import ENGINES, adapter, check_proofs
+from dibs.search.external.task import Found, Task
 from dibs.problem.structure import Instance
 from dibs.search.contract import Ranks
 from dibs.search.outcome import Outcome, WrongSolution

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dibs.engines import cdcl
-from dibs.engines.task import Found, Task
+from dibs.search.external import cdcl
+from dibs.search.external.task import Found, Task
 
 
 def run(task: Task) -> Found:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from dibs.engines.advisor import settle
-from dibs.engines.task import Found, Task
+from dibs.search.external.advisor import settle
+from dibs.search.external.task import Found, Task
 from dibs.problem.structure import Need, Structure
 from dibs.search.outcome import Status
 

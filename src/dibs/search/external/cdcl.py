@@ -6,8 +6,8 @@ from typing import Any
 
 from pysat.solvers import Solver
 
-from dibs.engines.advisor import Advisor, settle
-from dibs.engines.task import STATUS, Found, Task
+from dibs.search.external.advisor import Advisor, settle
+from dibs.search.external.task import STATUS, Found, Task
 
 # Conflicts between two looks at the clock and at Ctrl-C: python-sat holds Python's lock while it searches, and CaDiCaL
 # cannot be interrupted. A fixed number keeps the counters independent of the machine.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from dibs.engines.options import EngineOptions
+from dibs.search.external.options import EngineOptions
 from dibs.problem.text import InputError
 from dibs.search.guidance import Guidance
 
@@ -24,9 +24,9 @@ class Engine(NamedTuple):
 
 
 ENGINES = {
-    "glucose4": Engine("dibs.engines.glucose", "python-sat", "sat", "phases"),
-    "cadical195": Engine("dibs.engines.cadical", "python-sat", "sat", "phases"),
-    "cp-sat": Engine("dibs.engines.cpsat", "ortools", "cp", "hints", clauses=False),
+    "glucose4": Engine("dibs.search.external.glucose", "python-sat", "sat", "phases"),
+    "cadical195": Engine("dibs.search.external.cadical", "python-sat", "sat", "phases"),
+    "cp-sat": Engine("dibs.search.external.cpsat", "ortools", "cp", "hints", clauses=False),
 }
 
 

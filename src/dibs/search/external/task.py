@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.engines.advisor import Advisor
-from dibs.engines.formula import Formula
+from dibs.search.external.advisor import Advisor
+from dibs.search.external.formula import Formula
 from dibs.problem.structure import Instance
 from dibs.search.outcome import Status
 
