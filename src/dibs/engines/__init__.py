@@ -1,4 +1,4 @@
-"""Other engines under the same guide: Glucose and CaDiCaL (python-sat), and CP-SAT (OR-Tools).
+"""Other engines under the same guide: Glucose and CaDiCaL (python-sat), Kissat, and CP-SAT (OR-Tools).
 
     import dibs.engines
     outcome = dibs.engines.solve(dibs.CNF.read("x.cnf"), "cadical195", guide=guide)
