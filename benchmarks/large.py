@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 OURS, LUBY = "ours", "Luby, random values"
 OWN = (OURS, "ours, one ask", "ours, no guide", LUBY)
 PEERS = {"Glucose4": "Glucose4, guided", "CaDiCaL": "CaDiCaL, guided", "CP-SAT": "CP-SAT, hinted"}
+ALONE = "Kissat"  # a peer that takes no guide
 POINTS = (50, 95)
 
 
@@ -72,7 +73,8 @@ def main() -> None:
         found = costs(run) | found  # a kind of two runs is that of the first
     kinds = dict(sorted(found.items()))
     there = {row for rows in kinds.values() for row in rows}
-    peers = [peer for peer in PEERS if peer in there] or list(PEERS.values())  # guided ones may have a run of their own
+    # Guided ones may have a run of their own.
+    peers = [peer for peer in (*PEERS, ALONE) if peer in there] or list(PEERS.values())
     own = [row for row in OWN if row in there]
     solvers = [*own, *peers]
     print(f"| kind | instances | {' | '.join(solvers)} | ours / best peer |\n|---|{'---:|' * (len(solvers) + 2)}")

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,13 +20,15 @@ from dibs.bench.instances import chosen
 from dibs.bench.kinds import InstanceKind
 from dibs.bench.records import Store
 from dibs.bench.runner import Bench, described
+from dibs.generate import sat
+from dibs.problem import CNF, InputError, Latin
 from dibs.search.external import registry
-from dibs.problem import InputError, Latin
 from dibs.search import Options, Status
 from shell import Run
 from shell import runner as running
 
 needs_sat = pytest.mark.skipif(find_spec("pysat") is None, reason="needs python-sat")
+needs_kissat = pytest.mark.skipif(find_spec("passagemath_kissat") is None, reason="needs Kissat")
 needs_cp = pytest.mark.skipif(find_spec("ortools") is None, reason="needs OR-Tools")
 
 CELLS = """
@@ -144,8 +146,10 @@ def test_rows_agree_and_counts_are_those_of_their_engines(tmp_path: Path) -> Non
 
 @needs_sat
 @needs_cp
+@needs_kissat
 def test_unsatisfiable_for_everybody(tmp_path: Path) -> None:
-    text = "interleave = true\npuzzles = 'x'\n" + OWN + ENGINES + "[[row]]\nname = 'CP-SAT'\nengine = 'cp-sat'\n"
+    text = "interleave = true\npuzzles = 'x'\n" + OWN + ENGINES
+    text += "".join(f"[[row]]\nname = '{name}'\nengine = '{name}'\n" for name in ("cp-sat", "kissat"))
     rows = read(tmp_path, text).rows
     contradiction = Latin([1, 2, 3, 0, 0, 0, 0, 4] + [0] * 8)
     square = Latin([1, 2, 0, 0] + [0] * 12)
@@ -161,8 +165,17 @@ def test_the_clock_has_everything() -> None:
     for row in (Row("own", Options(), policy="plain"), _engine("glucose4")):
         ready = Contender(row, [square], Loads())
         begin = perf_counter()
-        outcome, around = ready.solve(square, 0)
+        outcome, around, _ = ready.solve(square, 0)
         assert 0 < around <= outcome.seconds <= perf_counter() - begin
+
+
+@needs_kissat
+def test_cpu_time_has_the_process_of_an_engine() -> None:
+    """Kissat searches in a process of its own, and this one only waits for it."""
+    [formula] = sat(1, variables=230, satisfiable=True, seed=0)
+    begin = process_time()
+    _, _, cpu = Contender(_engine("kissat"), [CNF(1, [[1]])], Loads()).solve(formula, 0)
+    assert cpu > process_time() - begin
 
 
 def _engine(name: str, **more: Any) -> Row:

@@ -11,9 +11,9 @@ import pytest
 
 import dibs
 from oddities import proves
+from peers import EVERY, GUIDED, PROVERS, installed
 from shell import PUZZLE, SEARCHED, SOLUTION, UNSAT, Run, runner
 
-PROVERS = ["glucose4", "cadical195"]
 CONTRADICTION = "p cnf 2 4\n1 2 0 -1 2 0\n1 -2 0 -1 -2 0\n"
 FIELDS = {"id", "status", "solution", "nodes", "backtracks", "asks", "calls", "depth", "seconds", "guide_seconds"}
 
@@ -23,11 +23,9 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     return runner(capsys, monkeypatch)
 
 
-@pytest.fixture(params=[*PROVERS, "cp-sat"])
+@pytest.fixture(params=EVERY)
 def engine(request: pytest.FixtureRequest) -> str:
-    if request.param == "cp-sat":
-        pytest.importorskip("ortools")
-    return str(request.param)
+    return installed(request.param)
 
 
 def test_a_puzzle(run: Run, engine: str) -> None:
@@ -67,6 +65,8 @@ def test_a_file_of_many(run: Run, engine: str, tmp_path: Path) -> None:
 
 
 def test_a_guide(run: Run, engine: str, shipped: Path) -> None:
+    if engine not in GUIDED:
+        return
     words = ["solve", SEARCHED, "--engine", engine, "--guide", "relational"]
     answer = json.loads(run(*words, "--json").out)
     assert (answer["status"], answer["asks"], answer["calls"]) == ("SAT", 1, 1)
@@ -96,7 +96,7 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--proof p", "engine own writes no proofs: use glucose4 or cadical195"),
+        ("--proof p", "engine own writes no proofs: use glucose4, cadical195, kissat"),
         ("--engine glucose4 --nodes 5", "nodes = 5 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --count 2", "count = 2 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --policy auto", "policy = 'auto' is for dibs' own search, not for engine glucose4"),
@@ -113,10 +113,11 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
             "--engine cadical195 --guide relational --keep 0.5",
             "keep = 0.5 is for dibs' own search, not for engine cadical195",
         ),
+        ("--engine kissat --guide relational", "engine kissat takes no guide: use own, glucose4, cadical195, cp-sat"),
         ("--engine glucose4 --seconds -1", "seconds = -1.0: it must be a number, 0 or more"),
         (
-            "--engine kissat",
-            'Invalid value "kissat" for --engine. Choose from: "own", "glucose4", "cadical195", "cp-sat".',
+            "--engine z3",
+            'Invalid value "z3" for --engine. Choose from: "own", "glucose4", "cadical195", "kissat", "cp-sat".',
         ),
     ],
 )

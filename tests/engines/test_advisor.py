@@ -16,6 +16,7 @@ from dibs.generate import latin, sat
 from dibs.search.tree.search import TreeSearch
 from guides import Scored, knowing
 from oddities import odd_formula
+from peers import GUIDED, installed
 from randoms import mixture
 
 HARD = next(sat(1, variables=60, satisfiable=True, seed=5))
@@ -32,11 +33,9 @@ class Recorder:
         return knowing(asks)
 
 
-@pytest.fixture(params=["glucose4", "cadical195", "cp-sat"])
+@pytest.fixture(params=GUIDED)
 def engine(request: pytest.FixtureRequest) -> str:
-    if request.param == "cp-sat":
-        pytest.importorskip("ortools")
-    return str(request.param)
+    return installed(request.param)
 
 
 def test_the_root_is_the_state_that_dibs_itself_asks_about() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -10,20 +11,21 @@ import pytest
 
 import dibs
 from dibs.search import external as engines
+from guides import Scored, knowing
 from oddities import proves
+from peers import PROVERS
 from shell import SEARCHED, UNSAT
 
 CONTRADICTION = dibs.CNF(2, [[1, 2], [-1, 2], [1, -2], [-1, -2]])
-PROVERS = ["glucose4", "cadical195"]
 
 
 @pytest.mark.parametrize(
     ("engine", "options", "message"),
     [
-        ("minisat", {}, "engine = 'minisat': choose one of own, glucose4, cadical195, cp-sat"),
+        ("minisat", {}, "engine = 'minisat': choose one of own, glucose4, cadical195, kissat, cp-sat"),
         ("cadical195", {"seconds": -1}, "seconds = -1: it must be a number, 0 or more"),
-        ("own", {"proof": "p"}, "engine own writes no proofs: use glucose4 or cadical195"),
-        ("cp-sat", {"proof": "p"}, "engine cp-sat writes no proofs: use glucose4 or cadical195"),
+        ("own", {"proof": "p"}, "engine own writes no proofs: use glucose4, cadical195, kissat"),
+        ("cp-sat", {"proof": "p"}, "engine cp-sat writes no proofs: use glucose4, cadical195, kissat"),
     ],
 )
 def test_refused(engine: str, options: dict[str, Any], message: str) -> None:
@@ -51,6 +53,38 @@ def test_an_engine_that_is_not_installed(
     with pytest.raises(dibs.InputError) as caught:
         engines.solve(CONTRADICTION, engine)
     assert str(caught.value) == message
+
+
+def test_kissat_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.delitem(sys.modules, "dibs.search.external.kissat", raising=False)
+    monkeypatch.delattr("dibs.search.external.kissat", raising=False)
+    monkeypatch.setattr("importlib.metadata.distribution", missing)
+    with pytest.raises(dibs.InputError) as caught:
+        engines.solve(CONTRADICTION, "kissat")
+    assert str(caught.value) == "engine kissat needs passagemath-kissat: pip install 'dibs[kissat]'"
+
+
+def test_an_engine_that_takes_no_guide_refuses_one() -> None:
+    with pytest.raises(ValueError, match=r"^engine kissat takes no guide: use own, glucose4, cadical195, cp-sat$"):
+        engines.solve(CONTRADICTION, "kissat", guide=Scored(knowing))
+
+
+def test_a_process_that_fails_is_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Neither LIMIT nor UNSAT, and nothing is left behind."""
+    kissat = pytest.importorskip("dibs.search.external.kissat", exc_type=ImportError)
+    program = tmp_path / "kissat"
+    program.write_text("#!/bin/sh\necho out of memory\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(kissat, "BINARY", program)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(RuntimeError, match="kissat ended with 1 and no answer: out of memory"):
+        engines.solve(CONTRADICTION, "kissat")
+    program.write_text("#!/bin/sh\ntrap '' TERM\nwhile :; do sleep 1; done\n")  # does not want to end
+    assert engines.solve(CONTRADICTION, "kissat", seconds=0.1).status == "LIMIT"
+    assert [file.name for file in tmp_path.iterdir()] == ["kissat"]
 
 
 def test_a_wrong_solution_is_never_handed_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,15 +11,15 @@ import dibs
 from dibs.search import external as engines
 from guides import BAD, SURE, Scored
 from oddities import odd_formula, proves
+from peers import GUIDED, PROVERS, guide_for
 
 FORMULAS = 1_000
 ALL = 10_000  # with --all-options
-PROVERS = ["glucose4", "cadical195"]
 GUIDES = [None, *BAD.values(), *SURE.values()]
 
 
 def test_status_models_and_proofs(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """Each formula by dibs itself and by both solvers, with another guide each time."""
+    """Each formula by dibs itself and by every solver that writes proofs, with another guide each time."""
     seen: Counter[str] = Counter()
     proof = tmp_path / "proof"
     for number in range(ALL if pytestconfig.getoption("--all-options") else FORMULAS):
@@ -29,7 +29,7 @@ def test_status_models_and_proofs(tmp_path: Path, pytestconfig: pytest.Config) -
         for turn, engine in enumerate(PROVERS):
             scores = GUIDES[(number // 3 + turn) % len(GUIDES)]
             guide = None if scores is None else Scored(scores, static=number % 5 == 0)
-            outcome = engines.solve(formula, engine, guide=guide, proof=proof)
+            outcome = engines.solve(formula, engine, guide=guide_for(engine, guide), proof=proof)
             assert outcome.status == status, (formula.format(), engine)
             assert proof.exists() == (status == "UNSAT")
             if status == "UNSAT":
@@ -40,7 +40,7 @@ def test_status_models_and_proofs(tmp_path: Path, pytestconfig: pytest.Config) -
     assert min(seen["SAT"], seen["UNSAT"]) > 0.25 * seen.total(), "the formulas have lost their variety"
 
 
-@pytest.mark.parametrize("engine", PROVERS)
+@pytest.mark.parametrize("engine", [name for name in PROVERS if name in GUIDED])
 def test_every_guide_on_formulas_that_need_search(engine: str, tmp_path: Path) -> None:
     for number in (0, 8, 16, 24, 32, 40):
         formula = odd_formula(7, number)

@@ -8,22 +8,21 @@ import numpy as np
 import pytest
 
 import dibs
+from dibs.generate import sat
 from dibs.search import external as engines
 from dibs.search.external.formula import PAIRWISE, encode
 from guides import BAD, SURE, Scored, knowing
 from judge import solutions
+from peers import EVERY, GUIDED, guide_for, installed
 from randoms import mixture
 from shell import SEARCHED, UNSAT
 
-ENGINES = ["glucose4", "cadical195", "cp-sat"]
 FAMILIES = (dibs.Sudoku, dibs.Latin, dibs.Problem)
 
 
-@pytest.fixture(params=ENGINES)
+@pytest.fixture(params=EVERY)
 def engine(request: pytest.FixtureRequest) -> str:
-    if request.param == "cp-sat":
-        pytest.importorskip("ortools")
-    return str(request.param)
+    return installed(request.param)
 
 
 def test_a_mixture_of_families_under_bad_guides(engine: str) -> None:
@@ -32,7 +31,7 @@ def test_a_mixture_of_families_under_bad_guides(engine: str) -> None:
     found = set()
     for i, problem in enumerate(problems):
         status = "SAT" if solutions(problem, 1) else "UNSAT"
-        outcome = engines.solve(problem, engine, guide=guides[i % len(guides)])
+        outcome = engines.solve(problem, engine, guide=guide_for(engine, guides[i % len(guides)]))
         assert outcome.status == status, problem
         assert (outcome.solution is not None) == (status == "SAT") == (outcome.solutions == 1)
         found.add((type(problem), status))
@@ -40,7 +39,9 @@ def test_a_mixture_of_families_under_bad_guides(engine: str) -> None:
 
 
 @pytest.mark.parametrize("scores", [*BAD.values(), *SURE.values()], ids=[*BAD, *SURE])
+@pytest.mark.parametrize("engine", GUIDED)
 def test_every_bad_guide(engine: str, scores: Any) -> None:
+    installed(engine)
     for text in (SEARCHED, UNSAT):
         puzzle = dibs.Sudoku.parse(text)
         outcome = engines.solve(puzzle, engine, guide=Scored(scores))
@@ -48,7 +49,9 @@ def test_every_bad_guide(engine: str, scores: Any) -> None:
         assert outcome.solution == dibs.solve(puzzle).solution
 
 
+@pytest.mark.parametrize("engine", GUIDED)
 def test_a_trained_guide_guides_every_engine(engine: str) -> None:
+    installed(engine)
     guide = dibs.load_guide("relational")
     squares = [
         dibs.Sudoku.parse(SEARCHED),
@@ -84,7 +87,22 @@ def test_limits_and_stops_are_never_unsat(engine: str) -> None:
     hard = dibs.Latin(np.zeros(12 * 12, np.int64))
     assert engines.solve(hard, engine, seconds=0).status == "LIMIT"
     assert engines.solve(hard, engine, stopped=lambda: True).status == "LIMIT"
-    assert engines.solve(hard, engine, seconds=0, guide=Scored(BAD["random"])).solution is None
+    assert engines.solve(hard, engine, seconds=0, guide=guide_for(engine, Scored(BAD["random"]))).solution is None
+
+
+def test_stopped_in_the_middle_of_a_search(engine: str) -> None:
+    """A formula that takes every engine minutes: it is running when it is stopped."""
+    [formula] = sat(1, variables=400, seed=3)
+    looked = 0
+
+    def stopped() -> bool:
+        nonlocal looked
+        looked += 1
+        return looked > 3
+
+    outcome = engines.solve(formula, engine, stopped=stopped)
+    assert (outcome.status, outcome.solution) == ("LIMIT", None)
+    assert looked > 3
 
 
 def test_own_is_dibs_itself() -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from time import perf_counter
+from resource import RUSAGE_CHILDREN, getrusage
+from time import perf_counter, process_time
+from typing import NamedTuple
 
 from dibs.search import external as engines
 from dibs.bench.experiment import Row
@@ -22,6 +24,20 @@ from dibs.search.policy import Waiting, suited, waiting
 from dibs.search.solve import solve_together
 
 NODES, SECONDS = 2_000, 1.0  # of a throw-away search: enough to ask the guide of a policy that begins without it
+
+
+class Timed(NamedTuple):
+    """An outcome whose `seconds` and `guide_seconds` are all that passed, guide included."""
+
+    outcome: Outcome
+    around: float  # seconds of it outside the search's own clock: writing a formula, making an engine, checking
+    cpu: float  # CPU seconds of all of it, on all threads and in processes that were started for it
+
+
+def cpu_seconds() -> float:
+    """What this process has used so far, and those of its children that have ended, such as Kissat's."""
+    children = getrusage(RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime
 
 
 class Loads:
@@ -69,15 +85,14 @@ class Contender:
             self.guide = guide
         return guide
 
-    def solve(self, instance: Instance, place: int) -> tuple[Outcome, float]:
-        """An outcome whose `seconds` and `guide_seconds` are all that passed, and how much of it was outside the
-        search's own clock: writing a formula, making an engine, checking the answer. `place`: for `random` choices."""
+    def solve(self, instance: Instance, place: int) -> Timed:
+        """One instance, everything on the clock. `place`: for `random` choices."""
         gc.collect()  # what earlier searches have left behind is not this one's
-        begin = perf_counter()
+        begin, used = perf_counter(), cpu_seconds()
         outcome = self._solve(instance, place)
-        took = perf_counter() - begin
+        took, cpu = perf_counter() - begin, cpu_seconds() - used
         whole = max(0.0, took - outcome.guide_seconds)
-        return replace(outcome, seconds=whole), max(0.0, whole - outcome.seconds)
+        return Timed(replace(outcome, seconds=whole), max(0.0, whole - outcome.seconds), cpu)
 
     def _solve(self, instance: Instance, place: int, brief: bool = False) -> Outcome:
         row, guide = self.row, self.guide

@@ -51,6 +51,7 @@ COLUMNS = {
     "model_seconds": "Float64",
     "around_seconds": "Float64",  # of search_seconds: outside the search's own clock; 0 where all is on that clock
     "load_seconds": "Float64",  # what it took to load the guide, before all searches; 0 where it was not measured
+    "cpu_seconds": "Float64",  # of search, guide and all around them, other processes included; 0 where not measured
     "path_p": "List(Float32)",  # the guide's probability of the solution's value
     "path_place": "List(UInt8)",  # values that it puts before the solution's
     "path_sure": "List(Float32)",  # probability of the likeliest value, averaged over the unknown cells
@@ -67,7 +68,8 @@ COLUMNS = {
     "machine": "String",
 }
 # Columns that shards of earlier versions do not have, and what stands there when they are read.
-LATER: dict[str, Any] = {"variables": 0, "tries": None, "kind": "", "around_seconds": 0.0, "load_seconds": 0.0}
+_UNTIMED = {"around_seconds": 0.0, "load_seconds": 0.0, "cpu_seconds": 0.0}
+LATER: dict[str, Any] = {"variables": 0, "tries": None, "kind": "", **_UNTIMED}
 RENAMED = {"kind": "cell"}  # columns and settings that earlier versions called otherwise
 
 

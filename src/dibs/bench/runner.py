@@ -216,9 +216,8 @@ class Bench:
             one = self.contenders[number]
             loads = [one.load_seconds.get(instance.structure.family, 0.0) for instance in some]
             found = [one.solve(instance, place) for instance, place in zip(some, places, strict=True)]
-            around = [seconds for _, seconds in found]
-            outcomes = [outcome for outcome, _ in found]
-            return self._columns(row, places, outcomes) | {"around_seconds": around, "load_seconds": loads}
+            apart = {"around_seconds": [timed.around for timed in found], "cpu_seconds": [timed.cpu for timed in found]}
+            return self._columns(row, places, [timed.outcome for timed in found]) | apart | {"load_seconds": loads}
         outcomes, more = self._outcomes(row, row.options, self.guides[number], some, places)
         return self._columns(row, places, outcomes) | more
 
@@ -260,6 +259,7 @@ class Bench:
             "model_seconds": [o.guide_seconds if o.calls else 0.0 for o in outcomes],
             "around_seconds": [0.0] * count,
             "load_seconds": [0.0] * count,
+            "cpu_seconds": [0.0] * count,
             "options": [options] * count,
             "seed": [row.options.seed] * count,
             "version": [version()] * count,

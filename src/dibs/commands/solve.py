@@ -30,7 +30,7 @@ COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
 LOADING = "loading the guide"
 
-_TAKES = ", ".join(f"{engine.takes} to {name}" for name, engine in ENGINES.items())
+_TAKES = ", ".join(f"{engine.takes} to {name}" for name, engine in ENGINES.items() if engine.takes)
 _ENGINE = f"what searches: dibs itself or another solver; a guide gives {_TAKES}"
 
 
@@ -77,10 +77,10 @@ def solve(
     that guide at the nodes that --trigger names. calls are forward passes.
 
     --engine hands the problem to another solver. It asks --guide once, about
-    the root, for phases (glucose4, cadical195) or hints (cp-sat); --seconds is
-    as ever. Its decisions are counted as nodes, its conflicts as backtracks.
-    --proof FILE (glucose4, cadical195) writes a DRAT proof; a puzzle's formula
-    goes to FILE.cnf.
+    the root, for phases (glucose4, cadical195) or hints (cp-sat; kissat takes
+    no guide); --seconds is as ever. Its decisions are counted as nodes, its
+    conflicts as backtracks. --proof FILE (all but cp-sat) writes a DRAT proof;
+    a puzzle's formula goes to FILE.cnf.
 
     For example:
       dibs solve 4.....1..3.....2

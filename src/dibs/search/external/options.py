@@ -7,7 +7,7 @@ from typing import Literal
 
 from dibs.ranges import check, option
 
-EngineName = Literal["own", "glucose4", "cadical195", "cp-sat"]
+EngineName = Literal["own", "glucose4", "cadical195", "kissat", "cp-sat"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,13 +19,14 @@ class Engine(NamedTuple):
     module: str
     needs: str  # the package it imports
     extra: str  # the extra of dibs that brings it
-    takes: str  # what a guide gives it, after one ask about the root
+    takes: str  # what a guide gives it, after one ask about the root; "": it takes nothing
     clauses: bool = True  # whether it searches clauses; if so, it can write a DRAT proof
 
 
 ENGINES = {
     "glucose4": Engine("dibs.search.external.glucose", "python-sat", "sat", "phases"),
     "cadical195": Engine("dibs.search.external.cadical", "python-sat", "sat", "phases"),
+    "kissat": Engine("dibs.search.external.kissat", "passagemath-kissat", "kissat", ""),
     "cp-sat": Engine("dibs.search.external.cpsat", "ortools", "cp", "hints", clauses=False),
 }
 
@@ -58,12 +59,21 @@ def chosen_fields(name: str, given: Mapping[str, Any]) -> tuple[EngineOptions, G
         if (key, given[key]) != ("count", 1):
             raise ValueError(f"{key} = {given[key]!r} is for dibs' own search, not for engine {name}")
     guidance = Guidance(**{key: given[key] for key in Guidance.__dataclass_fields__ if key in given})
+    if guidance.guide is not None:
+        check_guide(name)
     options = EngineOptions(**{key: given[key] for key in EngineOptions.__dataclass_fields__ if key in given})
     return options, guidance
+
+
+def check_guide(name: str) -> None:
+    """Raise ValueError where the engine has no use for a guide."""
+    if name != "own" and not find(name).takes:
+        able = ", ".join(other for other, engine in ENGINES.items() if engine.takes)
+        raise ValueError(f"engine {name} takes no guide: use own, {able}")
 
 
 def check_proofs(name: str) -> None:
     """Raise ValueError where the engine writes no proofs."""
     if name == "own" or not find(name).clauses:
-        able = " or ".join(other for other, engine in ENGINES.items() if engine.clauses)
+        able = ", ".join(other for other, engine in ENGINES.items() if engine.clauses)
         raise ValueError(f"engine {name} writes no proofs: use {able}")

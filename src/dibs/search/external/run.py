@@ -29,7 +29,7 @@ def solve(
     stopped: Callable[[], bool] | None = None,
     **options: Any,
 ) -> Outcome:
-    """Solve one instance with another engine: glucose4, cadical195 or cp-sat.
+    """Solve one instance with another engine: glucose4, cadical195, kissat or cp-sat.
 
     Keyword arguments are fields of `EngineOptions`; engine `own` is `dibs.solve` and takes what that takes. `nodes` are
     the engine's decisions and `backtracks` its conflicts; `depth` is 0, engines do not tell. `proof`: a file for a DRAT
@@ -37,6 +37,8 @@ def solve(
     """
     if proof is not None:
         check_proofs(engine)
+    if guide is not None:
+        check_guide(engine)
     if engine == "own":
         from dibs.search.solve import solve as search
 
@@ -61,7 +63,7 @@ def solve(
             stopped=lambda: halt.is_set() or (stopped is not None and stopped()),
         )
         found = _aside(lambda: run(task), halt)
-        took = perf_counter() - begin
+        took = perf_counter() - begin if found.seconds is None else found.seconds
         if file is not None and found.proof is not None:
             file.write(instance, formula, found.proof)
     finally:

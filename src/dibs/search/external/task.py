@@ -35,6 +35,7 @@ class Found(NamedTuple):
     decisions: int
     conflicts: int
     proof: list[str] | None = None  # lines of DRAT, for UNSAT
+    seconds: float | None = None  # of the search, if `run` did more than search, such as writing a file; else all of it
 
 
 STATUS = {True: Status.SAT, False: Status.UNSAT, None: Status.LIMIT}
