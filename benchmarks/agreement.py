@@ -44,7 +44,7 @@ SHOWN = 20  # faults that are kept in words
 GUIDES = {**BAD, **SURE, "meddling": meddling}
 FIELDS: dict[str, tuple[Any, ...]] = {
     "level": ("eliminate", "naked", "hidden"),
-    "tie": ("index", "degree", "reach", "random"),
+    "tie": ("index", "degree", "impact", "random"),
     "order": ("ascending", "lcv", "mcv", "jw", "random", "oracle"),
     "trigger": ("always", "binary", "ternary"),
     "select": ("mrv", "confident", "first"),

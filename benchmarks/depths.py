@@ -35,7 +35,7 @@ LIMIT = 20_000  # nodes of one search: the paper's trigger would ask too often f
 FEWEST = 10  # states that a depth must have to be drawn; the JSON has all
 
 PAPER = POLICIES["paper"].options
-CONFIDENT = replace(PAPER, trigger="always", tie="reach", select="confident")
+CONFIDENT = replace(PAPER, trigger="always", tie="impact", select="confident")
 WAYS = {
     "2 values, MRV (the paper)": PAPER,
     "every node, confident": CONFIDENT,

@@ -29,7 +29,7 @@ TURNS = 3
 WAYS: dict[str, dict[str, Any]] = {
     "auto": {"policy": "auto"},
     "no guide": {"strategy": "nogoods", "unit": 256},
-    "plain restarts": {"level": "hidden", "tie": "reach", "order": "random", "strategy": "restarts"},
+    "plain restarts": {"level": "hidden", "tie": "impact", "order": "random", "strategy": "restarts"},
     "plain": {"policy": "plain"},
     "Kissat": {"engine": "kissat"},
 }

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dibs.guide import Asks, DiBS, Guide, Oracle, as_guide, load_guide
     from dibs.problem import CNF, InputError, InputLimits, Instance, Latin, Problem, Structure, Sudoku, read_instances
-    from dibs.search import Options, Outcome, Status, WrongSolution, count_solutions, is_unique, solve, solve_many
+    from dibs.search import (
+        Options,
+        Outcome,
+        Plan,
+        Status,
+        WrongSolution,
+        count_solutions,
+        is_unique,
+        plan,
+        solve,
+        solve_many,
+    )
 
 __version__ = "0.2.0.dev0"
 
@@ -29,6 +40,7 @@ __all__ = [
     "Options",
     "Oracle",
     "Outcome",
+    "Plan",
     "Problem",
     "Status",
     "Structure",
@@ -38,6 +50,7 @@ __all__ = [
     "count_solutions",
     "is_unique",
     "load_guide",
+    "plan",
     "read_instances",
     "solve",
     "solve_many",

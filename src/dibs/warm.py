@@ -46,12 +46,10 @@ def _guides() -> None:
     """The guide of the usual policies, and what K steps do."""
     from dibs.guide.steps import compile_loops
     from dibs.problem import Sudoku
-    from dibs.search.policy import POLICIES, waiting
     from dibs.search.solve import solve
 
-    waiting(POLICIES["paper"].guidance).load()
     compile_loops()
-    solve(Sudoku.parse(HARD), policy="guided", nodes=1)
+    solve(Sudoku.parse(HARD), policy="guided", max_nodes=1)
 
 
 def _generators() -> None:

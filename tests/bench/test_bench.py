@@ -395,7 +395,7 @@ def test_another_run_in_the_same_folder(begun: Path, run: Run) -> None:
     says = "run: is a run of something else, see {} in run.json: begin anew with --fresh, or name another --out"
     words = ("bench", "x.toml", "--out", "run")
     assert run(*words, "--sample", 2).complaint == says.format("choice")
-    Path("x.toml").write_text(Path("x.toml").read_text().replace("reach", "degree"))
+    Path("x.toml").write_text(Path("x.toml").read_text().replace("impact", "degree"))
     assert run(*words).complaint == says.format("rows")
     assert run(*words, "--mix-versions").complaint == says.format("rows")
     assert run(*words, "--fresh").code == 0

@@ -198,7 +198,7 @@ def rows_by_asking(guide: Path, bare: bool, options: Options) -> tuple[Row, ...]
 def test_asking_on_the_path_only_changes_no_count(bare: bool, trigger: Any, level: Any, guides: Path) -> None:
     """Of random images of puzzles, under every tie but the random one."""
     seed = 2 * bare + (level == "naked")
-    ties: Any = {"binary": "index", "ternary": "degree", "always": "reach"}
+    ties: Any = {"binary": "index", "ternary": "degree", "always": "impact"}
     options = Options(level=level, trigger=trigger, tie=ties[trigger], order="mcv" if bare else "random")
     rows = rows_by_asking(guides / "relational", bare, options)
     puzzles = "sample17" if trigger == "ternary" else "hard300"  # where three values are the fewest there are few clues
@@ -239,7 +239,7 @@ def test_counts_on_formulas_are_those_of_solve(tmp_path: Path) -> None:
         Row("jw", formula),
         Row("oracle", Options(level="naked", order="oracle")),
         Row("DiBS", replace(formula, trigger="binary"), guided),
-        Row("confident", replace(formula, tie="reach", select="confident"), guided),
+        Row("confident", replace(formula, tie="impact", select="confident"), guided),
         Row("limit", replace(formula, nodes=1)),
     )
     experiment = replace(plan(rows), choice=Choice(variables=(5, 9, 30), sample=4, seed=2))

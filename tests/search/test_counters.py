@@ -35,7 +35,7 @@ def grids(seed: int, count: int) -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize(("tie", "order"), list(product(("index", "degree", "reach"), ("ascending", "lcv", "mcv"))))
+@pytest.mark.parametrize(("tie", "order"), list(product(("index", "degree", "impact"), ("ascending", "lcv", "mcv"))))
 def test_counters_equal_a_plain_search(tie: str, order: str) -> None:
     puzzles = grids(seed=1, count=30)
     for level in LEVELS:
@@ -207,7 +207,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 # What other implementations do not have: these counts are dibs' own, and must stay.
 OWN_ROWS: dict[str, dict[str, Any]] = {
-    "reach": {"level": "naked", "tie": "reach", "order": "mcv"},
+    "impact": {"level": "naked", "tie": "impact", "order": "mcv"},
     "restarts": {"level": "naked", "tie": "random", "strategy": "restarts", "seed": 3},
     "nogoods": {"level": "naked", "strategy": "nogoods", "unit": 4},
 }

@@ -66,7 +66,7 @@ def some(judged: Problems, turn: int, every: int) -> Problems:
 
 def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems) -> None:
     """All 54 combinations; each meets some of the problems at one level with one guide, dfs for all solutions too."""
-    names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree", "reach"))
+    names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree", "impact"))
     asked = again = 0
     for turn, (select, strategy, keep, trigger) in enumerate(product(SELECTS, STRATEGIES, KEEPS, TRIGGERS)):
         level = LEVELS[(turn + turn // 3) % 3]

@@ -67,7 +67,7 @@ def test_every_event_is_the_one_that_has_to_come(problems: list[Instance], selec
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_events_without_a_guide_and_of_all_solutions(problems: list[Instance], strategy: str) -> None:
     for turn, problem in enumerate(problems):
-        level, tie = LEVELS[turn % 3], ("index", "degree", "reach", "random")[turn // 3 % 4]
+        level, tie = LEVELS[turn % 3], ("index", "degree", "impact", "random")[turn // 3 % 4]
         how = options(strategy=strategy, level=level, tie=tie, order="random", unit=2)
         assert traced(problem, how).outcome.status == dibs.solve(problem, policy="plain").status
         every = options(strategy=strategy, level=level, tie=tie, count=50)
@@ -114,7 +114,7 @@ def test_ties_go_to_the_domain_that_reaches_farthest(problems: list[Instance], l
     """Of the domains with the fewest values: how far all choices reach together, then the lowest."""
     changed = 0
     for problem in [*problems, *PUZZLES]:
-        found = traced(problem, options(tie="reach", level=level, nodes=100))
+        found = traced(problem, options(tie="impact", level=level, nodes=100))
         if found.slow.clauses:
             continue  # there it is about clauses: test_sat.py
         for node in found.told.nodes:

@@ -24,7 +24,7 @@ from randoms import cnf, formula, latin, mixture, problem, sudoku
 from replay import SOLVED, Slow, State, traced
 
 LEVELS = ("eliminate", "naked", "hidden")
-TIES = ("index", "degree", "reach", "random")
+TIES = ("index", "degree", "impact", "random")
 ORDERS = ("ascending", "lcv", "mcv", "random")
 TRIGGERS = ("always", "binary", "ternary")
 SELECTS = ("mrv", "confident")
@@ -205,13 +205,13 @@ def test_no_order_changes_a_failing_sibling(tie: Any) -> None:
 
 
 def test_siblings_against_solve() -> None:
-    [ledger] = ledgers(HARD[:1], Options(level="naked", tie="reach"), Scored(seeded))
+    [ledger] = ledgers(HARD[:1], Options(level="naked", tie="impact"), Scored(seeded))
     values = HARD[0].values.copy()
     for one in ledger.decisions:
         for literal, nodes in zip(one.others, one.siblings, strict=True):
             supposed = values.copy()
             supposed[literal // 9] = literal % 9 + 1
-            outcome = dibs.solve(Sudoku(supposed), policy="plain", level="naked", tie="reach")
+            outcome = dibs.solve(Sudoku(supposed), policy="plain", level="naked", tie="impact")
             assert (outcome.status, outcome.nodes) == ("UNSAT", nodes)
         values[one.right // 9] = one.right % 9 + 1
 
@@ -253,7 +253,7 @@ def test_kept_rankings_are_said_to_be() -> None:
 
 def test_a_batch_is_its_parts() -> None:
     some = mixture(seed=74, count=40)
-    options = Options(level="naked", tie="reach")
+    options = Options(level="naked", tie="impact")
     for together, alone in zip(ledgers(some, options), [ledgers([one], options)[0] for one in some], strict=True):
         assert (together.decisions, together.parts, together.status) == (alone.decisions, alone.parts, alone.status)
 

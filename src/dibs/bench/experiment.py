@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 from dibs.bench.kinds import LEAST, InstanceKind
 from dibs.bundled import read_toml
-from dibs.search.external.options import EngineOptions
-from dibs.search.external.registry import chosen_fields as chosen_for
 from dibs.guide import Guidance
 from dibs.problem import InputError
+from dibs.problem.structure import Structure
 from dibs.problem.text import check_keys
 from dibs.ranges import check, option
-from dibs.search.options import Options
-from dibs.search.policy import chosen_fields
+from dibs.search.options import ALIASES, Options
+from dibs.search.plan import GUIDANCE, OPTIONS, Plan, Request
 
 Asked = Literal["everywhere", "path"]
 View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat", "large"]
@@ -31,40 +29,39 @@ class Row:
     `asked`: "path" asks the guide on the way to the solution only. A failing subtree has as many nodes whatever the
     order of values, so in a depth-first search with MRV all counts are those of asking everywhere; calls and times
     are not, and tables leave them out.
-    `engine`: another engine than dibs' own search, with its `settings`; of `options` it has seed and limit only.
-    `policy`: in an experiment that interleaves its rows, the policy that it is; with no guide of the user's own it is
-    handed to dibs' own solve as it is, with what the file has `given`. Options and guidance say what it stands for.
+    `request`: as a user would say it; without one, options and guidance are all decided.
     """
 
     name: str
     options: Options
     guidance: Guidance = Guidance()  # noqa: RUF009 (frozen)
     asked: Asked = "everywhere"
-    engine: str = "own"
-    settings: EngineOptions | None = None
-    policy: str | None = None
-    given: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    request: Request | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if self.asked not in get_args(Asked):
             raise ValueError(f"asked = {self.asked!r}: choose one of {', '.join(get_args(Asked))}")
         o = self.options
-        plain = not o.guide_selects and o.strategy == "dfs" and o.keep is None and o.asks is None and o.after is None
-        if self.asked == "path" and not (self.guidance.guide and plain):
+        kept = o.reuse is not None or o.max_asks is not None or o.guide_after is not None
+        if self.asked == "path" and not (
+            self.guidance.guide and not o.guide_selects and o.strategy == "dfs" and not kept
+        ):
             raise ValueError("asked = 'path' needs a guide and a depth-first search by MRV: elsewhere counts differ")
-        if self.asked == "path" and (o.nodes is not None or o.seconds is not None or o.tie == "random"):
+        if self.asked == "path" and (o.max_nodes is not None or o.max_seconds is not None or o.tie == "random"):
             # Both depend on the order within a failing subtree: where a limit cuts it, and what random ties have seen.
             raise ValueError("asked = 'path' goes with no limit and no random tie: counts would differ")
 
     @property
-    def seconds(self) -> float | None:
-        """The limit of one search."""
-        return self.options.seconds if self.settings is None else self.settings.seconds
+    def engine(self) -> str:
+        return self.request.engine if self.request else "own"
 
     @property
-    def as_policy(self) -> bool:
-        """Whether it is a policy of dibs, which brings a guide of its own or none."""
-        return self.policy is not None and "guide" not in self.given
+    def policy(self) -> str | None:
+        return self.request.policy if self.request else None
+
+    def plan(self, structure: Structure, guided: bool) -> Plan:
+        """What is done with instances of a structure."""
+        return self.request.plan(structure) if self.request else Plan.exactly(self.options, self.guidance, guided)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +204,7 @@ def _kinds(tables: Any, path: Path, where: str) -> tuple[InstanceKind, ...]:
 
 
 def _row(table: dict[str, Any], number: int, path: Path, ledger: bool, interleave: bool) -> Row:
-    known = {f.name for kind in (Options, Guidance, EngineOptions) for f in fields(kind)}
+    known = {*OPTIONS, *GUIDANCE, *ALIASES}
     check_keys(table, known | {"name", "policy", "asked", "engine"}, str(path), f"row {number}: ")
     try:
         row = _read(table, number, {key: value for key, value in table.items() if key in known})
@@ -216,9 +213,9 @@ def _row(table: dict[str, Any], number: int, path: Path, ledger: bool, interleav
         if not interleave and row.engine != "own":
             raise ValueError(f"engine = {row.engine!r} needs interleave = true: rows take turns instance by instance")
         o = row.options
-        if ledger and (o.after is not None or o.count > 1 or row.asked != "everywhere"):
-            raise ValueError("a ledger is about one search for one solution: no `after`, no `count`, no `asked`")
-        return row if interleave else replace(row, policy=None)
+        if ledger and (o.guide_after is not None or o.max_solutions > 1 or row.asked != "everywhere"):
+            raise ValueError("a ledger is about one search for one solution: no guide_after, max_solutions or asked")
+        return row
     except ValueError as error:
         raise InputError(f"row {number}: {error}", file=str(path)) from None
 
@@ -227,17 +224,13 @@ def _read(table: dict[str, Any], number: int, given: dict[str, Any]) -> Row:
     for key in table.keys() & {"name", "policy", "guide", "engine"}:
         if not isinstance(table[key], str):
             raise ValueError(f"{key} = {table[key]!r}: it must be a text")
-    if not isinstance(given.get("bare", False), bool):
-        raise ValueError(f"bare = {given['bare']!r}: choose true or false")
+    if not isinstance(given.get("network_only", False), bool):
+        raise ValueError(f"network_only = {given['network_only']!r}: choose true or false")
     name, engine = table.get("name", str(number)), table.get("engine", "own")
-    if engine != "own":
-        for key in ("policy", "asked"):
-            if key in table:
-                raise ValueError(f"{key} = {table[key]!r} is for dibs' own search, not for engine {engine}")
-        settings, guidance = chosen_for(engine, given)
-        options = Options(seconds=settings.seconds)
-        return Row(name, options, guidance, engine=engine, settings=settings, given=given)
+    if engine != "own" and "asked" in table:
+        raise ValueError(f"asked = {table['asked']!r} is for dibs' own search, not for engine {engine}")
     policy = table.get("policy")
-    options, guidance = chosen_fields(policy, given, guided=True)
-    asked = table.get("asked", "everywhere")
-    return Row(name, options, guidance, asked, policy=policy, given=given)
+    if policy is None and engine == "own":
+        given = {"strategy": "dfs"} | given  # a row is just what it says, never policy `auto`
+    request = Request(policy, given, engine=engine)
+    return Row(name, request.options, request.guidance, table.get("asked", "everywhere"), request)

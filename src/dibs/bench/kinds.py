@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from dibs.problem import Instance
 from dibs.problem.latin import LARGEST as LARGEST_LATIN
-from dibs.search.policy import suited_to
+from dibs.search.guidance import suited_to
 
 Family = Literal["latin", "sudoku", "sat"]
 
@@ -75,7 +75,9 @@ class InstanceKind:
     @property
     def guide(self) -> str:
         """Guide `auto` for its instances."""
-        return suited_to("cnf" if self.family == "sat" else self.family, (self.size or 0) ** 2)
+        name, _ = suited_to("cnf" if self.family == "sat" else self.family, (self.size or 0) ** 2)
+        assert name is not None
+        return name
 
     def _share(self) -> str:
         """Of holes, as they are made: balanced ones are a whole number in each row."""

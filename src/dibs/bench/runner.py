@@ -14,7 +14,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from time import monotonic
 from typing import Any
 
@@ -29,10 +29,13 @@ from dibs.guide.card import find, verify
 from dibs.guide.denoiser import Denoiser
 from dibs.interrupt import interrupts_later
 from dibs.problem import InputError, Instance
+from dibs.problem.structure import Structure
 from dibs.search import Options, Outcome
-from dibs.search.policy import suited
-from dibs.search.solve import BLOCK as TOGETHER
-from dibs.search.solve import solve_together
+from dibs.search.guidance import SUITED, suited_name
+from dibs.search.oracle import Oracle
+from dibs.search.plan import Plan
+from dibs.search.solver import BLOCK as TOGETHER
+from dibs.search.solver import Solver
 from dibs.study.witness import Path, Witness
 
 BLOCK = 256  # instances of a task
@@ -81,7 +84,7 @@ def guides(experiment: Experiment) -> dict[str, str]:
     names = {row.guidance.guide for row in experiment.rows if row.guidance.guide}
     if "auto" in names:
         kinds = [kind for kind, _ in experiment.choice.kinds()]
-        names = names - {"auto"} | ({kind.guide for kind in kinds} or {suited("auto", None)})
+        names = names - {"auto"} | ({kind.guide for kind in kinds} or {SUITED["sudoku"]})
     return {name: verify(find(name)).digest for name in sorted(names)}
 
 
@@ -114,10 +117,8 @@ def _plain(value: Any) -> Any:
 
 def _more(row: Row) -> dict[str, Any]:
     """What a row says beyond options and a guide, if it does."""
-    found: dict[str, Any] = {"policy": row.policy} if row.as_policy else {}
-    if row.settings is not None:
-        found |= {"engine": row.engine, "settings": told(row.settings)}
-    return found
+    found: dict[str, Any] = {} if row.policy is None else {"policy": row.policy}
+    return found if row.engine == "own" else found | {"engine": row.engine}
 
 
 class Bench:
@@ -149,9 +150,12 @@ class Bench:
         wanted = row.guidance
         if wanted.guide is None:
             return None
-        key = suited(wanted.guide, self.instances.every[0].structure), wanted.threads, wanted.runtime, wanted.bare
+        name, why = suited_name(wanted.guide, self.instances.every[0].structure)
+        if name is None:
+            raise InputError(f"row {row.name!r}: {why}")
+        key = name, wanted.threads, wanted.runtime, wanted.network_only
         if key not in self._models:
-            self._models[key] = Denoiser.load(*key[:3], bare=wanted.bare)
+            self._models[key] = Denoiser.load(*key[:3], network_only=wanted.network_only)
         model = self._models[key]
         for structure in {instance.structure: None for instance in self.instances.every}:
             if reason := model.refusal(structure):
@@ -161,8 +165,7 @@ class Bench:
     def _warm(self, number: int, some: Sequence[Instance]) -> None:
         """Compile, or load, what a row needs for such instances: that must not be a record's time."""
         row, guide = self.experiment.rows[number], self.guides[number]
-        options = replace(row.options, nodes=2, after=0 if row.options.after is not None else None)
-        self._outcomes(row, options, guide, some, range(len(some)))
+        self._outcomes(row, guide, some, range(len(some)), brief=True)
 
     def tasks(self, done: Iterable[tuple[str, int]]) -> list[Task]:
         """All that is missing: of every `BLOCK` instances first the rows that take turns, then each guided row."""
@@ -196,7 +199,7 @@ class Bench:
         return tasks
 
     def _takes_turns(self, number: int, row: Row) -> bool:
-        return not self.experiment.ledger and (self.guides[number] is None or row.options.after is not None)
+        return not self.experiment.ledger and (self.guides[number] is None or row.options.guide_after is not None)
 
     def perform(self, task: Task) -> Columns:
         """The records of a task, by column."""
@@ -218,21 +221,32 @@ class Bench:
             found = [one.solve(instance, place) for instance, place in zip(some, places, strict=True)]
             apart = {"around_seconds": [timed.around for timed in found], "cpu_seconds": [timed.cpu for timed in found]}
             return self._columns(row, places, [timed.outcome for timed in found]) | apart | {"load_seconds": loads}
-        outcomes, more = self._outcomes(row, row.options, self.guides[number], some, places)
+        outcomes, more = self._outcomes(row, self.guides[number], some, places)
         return self._columns(row, places, outcomes) | more
 
     def _outcomes(
-        self, row: Row, options: Options, guide: DiBS | None, some: Sequence[Instance], places: Sequence[int]
+        self, row: Row, guide: DiBS | None, some: Sequence[Instance], places: Sequence[int], brief: bool = False
     ) -> tuple[list[Outcome], Columns]:
-        """How the searches ended, and the columns of what happened on their solution paths."""
+        """How the searches ended, and the columns of what happened on their solution paths.
+
+        `brief`: a throw-away run, with its guide from the start.
+        """
+        short: dict[str, Any] = (
+            {"max_nodes": 2, "guide_after": None if row.options.guide_after is None else 0} if brief else {}
+        )
         if self.experiment.ledger:
-            return _ledgers(some, options, guide)
+            return _ledgers(some, replace(row.options, **short), guide)
+
+        def plan(structure: Structure) -> Plan:
+            found = row.plan(structure, guide is not None or row.options.order == "oracle")
+            return replace(found, options=replace(found.options, **short))
+
         if guide is None:
-            policy = None if options.order == "oracle" else "plain"
-            return solve_together(some, policy=policy, places=places, block=1, **asdict(options)), {}
+            oracle = Oracle() if row.options.order == "oracle" else None
+            return _solved(Solver(plan, oracle), some, places, 1), {}
         witness = Witness(guide, some, path_only=row.asked == "path")
-        block = TOGETHER if options.after is None else 1
-        outcomes = solve_together(some, guide=witness, places=places, block=block, **asdict(options))
+        block = TOGETHER if row.options.guide_after is None else 1
+        outcomes = _solved(Solver(plan, witness), some, places, block)
         return outcomes, _path_columns(witness.paths())
 
     def _columns(self, row: Row, places: Sequence[int], outcomes: Sequence[Outcome]) -> Columns:
@@ -265,6 +279,12 @@ class Bench:
             "version": [version()] * count,
             "machine": [machine()] * count,
         }
+
+
+def _solved(solver: Solver, some: Sequence[Instance], places: Sequence[int], block: int) -> list[Outcome]:
+    outcomes = [outcome for outcome in solver.run(some, places, block) if outcome]
+    assert len(outcomes) == len(some)  # nobody stops it
+    return outcomes
 
 
 def _path_columns(paths: Sequence[Path]) -> Columns:

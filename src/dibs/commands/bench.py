@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
 from dibs.errors import Refused
-from dibs.search.solve import kernel_ready
+from dibs.search.tree import kernel_ready
 
 if TYPE_CHECKING:
     from dibs.bench.experiment import Experiment

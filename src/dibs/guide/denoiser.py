@@ -31,26 +31,28 @@ class Denoiser:
     end, as `hidden` propagation does. What they decide has probability 1 or 0, and the network, which would need a
     round for each link of such a chain, gets a smaller state. Where singles run into a contradiction the state has no
     solution and the order of values does not matter: all its literals have probability 0, and neither the network nor,
-    below that state, this guide is asked. `bare` leaves that out: the network alone.
+    below that state, this guide is asked. `network_only` leaves that out: the network alone.
     """
 
-    def __init__(self, backend: Backend, folder: Path, card: Card, bare: bool = False) -> None:
+    def __init__(self, backend: Backend, folder: Path, card: Card, network_only: bool = False) -> None:
         self.backend = backend
         self.folder = folder
         self.card = card
         # In a formula the search's own unit propagation has followed them.
-        self.settles = card.kind == "relational" and card.family != "cnf" and not bare
+        self.settles = card.kind == "relational" and card.family != "cnf" and not network_only
         self._run(*backend.example())  # what is compiled or allocated at the first call must not count as a query
         self.calls = 0
         self.states = 0
         self.seconds = 0.0
 
     @classmethod
-    def load(cls, name_or_path: str | Path, threads: int = 1, runtime: Runtime = "auto", *, bare: bool = False) -> Self:
+    def load(
+        cls, name_or_path: str | Path, threads: int = 1, runtime: Runtime = "auto", *, network_only: bool = False
+    ) -> Self:
         """A guide that comes with dibs, by its name, or from a folder; its files are checked against its card."""
         folder = find(name_or_path)
         card = verify(folder)
-        return cls(backend(folder, card, threads, runtime), folder, card, bare)
+        return cls(backend(folder, card, threads, runtime), folder, card, network_only)
 
     def refusal(self, structure: Structure) -> str | None:
         """Why these weights cannot take problems of this structure, or None."""

@@ -26,7 +26,7 @@ from dibs.search.options import Options, Tie
 Bools = NDArray[np.bool_]
 
 LEVEL: dict[str, Level] = {"cnf": "naked", "latin": "hidden", "sudoku": "hidden"}  # as policy `auto` has it
-TIES: tuple[Tie, ...] = ("index", "index", "random", "reach")  # of the searches whose states are taken
+TIES: tuple[Tie, ...] = ("index", "index", "random", "impact")  # of the searches whose states are taken
 WALKS = 3  # solutions of an instance that are walked to
 DEEPER = 8  # states of a walk in a grid that are taken, besides the root
 NODES = 6_000  # of a search for a solution of a grid: one that takes longer goes without
@@ -113,7 +113,7 @@ def solutions(instance: CNF | Latin | Sudoku, level: Level, count: int, seed: in
     """
     from dibs.search.tree.search import TreeSearch
 
-    how = Options(level=level, tie="reach", order="random", seed=seed)
+    how = Options(level=level, tie="impact", order="random", seed=seed)
     if isinstance(instance, CNF):
         engine = TreeSearch([instance] * count, how)
         engine.run()
@@ -134,7 +134,7 @@ def _solved(grids: Sequence[Latin | Sudoku], seed: int) -> NDArray[np.uint8]:
     """[k, cells] solutions of those grids for which one is found soon enough, with values in a random order."""
     from dibs.search.solve import solve_together
 
-    outcomes = solve_together(grids, strategy="nogoods", order="random", unit=256, nodes=NODES, seed=seed)
+    outcomes = solve_together(grids, strategy="nogoods", order="random", restart_base=256, max_nodes=NODES, seed=seed)
     lines = [one.solution for one in outcomes if one.solution is not None]
     read = [Sudoku.parse(line, grids[0].shape.box) if grids[0].shape.box else Latin.parse(line) for line in lines]
     return np.array([grid.values for grid in read], np.uint8).reshape(len(read), -1)

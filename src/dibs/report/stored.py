@@ -16,7 +16,7 @@ from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.text import check_keys, open_text
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.study.explain import Request
+from dibs.study.explain import ToExplain
 
 LIMITS = InputLimits(max_line=DEFAULT.max_text)  # all of it is one line
 
@@ -24,7 +24,7 @@ LIMITS = InputLimits(max_line=DEFAULT.max_text)  # all of it is one line
 class Stored(NamedTuple):
     line: int
     instance: Instance
-    requests: list[Request]
+    requests: list[ToExplain]
     nodes: list[Any]  # of each search, as the file has it
 
 
@@ -73,7 +73,7 @@ def _instance(table: dict[str, Any]) -> Instance:
     return Sudoku.parse(text, (box[0], box[1]))
 
 
-def _request(search: dict[str, Any], where: str, file: str) -> Request:
+def _request(search: dict[str, Any], where: str, file: str) -> ToExplain:
     """How a search was done; `plan` has what was asked for, where that is not what was then done."""
     name, plan = search.get("name"), search.get("plan", search)
     if not isinstance(name, str) or not isinstance(plan, dict):
@@ -89,8 +89,8 @@ def _request(search: dict[str, Any], where: str, file: str) -> Request:
         options, guidance = Options(**tables["options"]), Guidance(**tables["guidance"])
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}{error}") from None
-    if options.count != 1:
-        raise ValueError(f"{where}count = {options.count}: it must be 1")
+    if options.max_solutions != 1:
+        raise ValueError(f"{where}max_solutions = {options.max_solutions}: it must be 1")
     if not isinstance(guidance.guide, str | None):
         raise ValueError(f"{where}{guidance.guide!r} must be a text")
-    return Request(name, options, guidance, needs_guide=False)
+    return ToExplain(name, options, guidance, needs_guide=False)

@@ -33,8 +33,8 @@ class Options:
     )
     select: Select = option(
         "mrv",
-        "tree search, the variable to branch on: the fewest values (in a formula: of the smallest clause), the first, or "
-        "where the guide is sure and a choice decides much",
+        "tree search, the variable to branch on: the fewest values (in a formula: of the smallest clause), the first, "
+        "or where the guide is sure and a choice decides much",
         Select,
     )
     tie: Tie = option("index", "tree search: which of the variables with the fewest values", Tie)

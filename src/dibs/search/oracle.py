@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,7 +58,7 @@ def foresee(
     from dibs.search.options import Options
     from dibs.search.tree.search import TreeSearch
 
-    limits = replace(Options(level="hidden"), nodes=options.nodes, seconds=options.seconds)
+    limits = Options(level="hidden", max_nodes=options.max_nodes, max_seconds=options.max_seconds)
     engine = TreeSearch(instances, limits, block=block)
     engine.run(stopped=stopped)
     return Known(instances, engine.true(), engine.decided(np.arange(len(instances)))), engine.seconds

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from dibs.problem.structure import Structure
+from dibs.search.external.registry import ENGINES, check_guide, find
 from dibs.search.guidance import Guidance, suited_name
 from dibs.search.options import (
     ALIASES,
@@ -26,7 +27,6 @@ from dibs.search.options import (
 )
 
 PolicyName = Literal["auto", "guided", "paper", "plain"]
-Searches = Literal["tree", "nogoods"]
 
 LARGE = 256  # cells of the largest grid that the tree search is best at: 16x16
 LARGE_RUN = 256  # failures of the shortest run in larger ones
@@ -60,6 +60,7 @@ FREE = ("auto", "guided")  # policies that choose the search by the problem
 
 OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
+OF_ENGINES = ("max_seconds", "seed", "guide", "threads", "runtime", "network_only")  # what other engines take
 HOW = tuple(name for name in OPTIONS if name not in LIMITS)  # fields that say how to search
 
 
@@ -67,7 +68,7 @@ HOW = tuple(name for name in OPTIONS if name not in LIMITS)  # fields that say h
 class Plan:
     """How instances of one structure will be searched: nothing is left to decide but the answer."""
 
-    search: Searches
+    search: str  # "tree", "nogoods", or the name of an engine
     options: Options
     guidance: Guidance  # `guide` is a guide's name or folder, never `auto`; None: no guide that has a name
     guided: bool  # a guide is asked, by name or the user's own
@@ -89,6 +90,12 @@ class Plan:
         guide = self.guidance.guide or ("own guide" if self.guided else None)
         return self.search if guide is None else f"{self.search} + {guide}"
 
+    @classmethod
+    def exactly(cls, options: Options, guidance: Guidance | None = None, guided: bool = False) -> Plan:
+        """The plan of options that are all decided already, as experiments and studies have them."""
+        search = "nogoods" if options.strategy == "nogoods" else "tree"
+        return cls(search, options, guidance or Guidance(), guided)
+
     def describe(self) -> str:
         """In plain words, as `--plan` prints it."""
         parts = [*_described(self), *self.notes]
@@ -96,7 +103,7 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """Every field that the search uses."""
-        unused = OF_TREE if self.search == "nogoods" else OF_NOGOODS
+        unused = {"tree": OF_NOGOODS, "nogoods": OF_TREE}.get(self.search, (*HOW, "alpha", "steps"))
         options = {name: getattr(self.options, name) for name in OPTIONS if name not in unused}
         guidance = {
             name: getattr(self.guidance, name) for name in GUIDANCE if self.guidance.guide and name not in unused
@@ -115,15 +122,30 @@ class Request:
     policy: str | None = None
     said: Mapping[str, Any] = field(default_factory=dict)
     own_guide: bool = False
+    engine: str = "own"  # or the name of an engine that is not dibs' own
 
     def __post_init__(self) -> None:
         if self.policy is not None and self.policy not in POLICIES:
             raise ValueError(f"policy = {self.policy!r}: choose one of {', '.join(POLICIES)}")
         object.__setattr__(self, "said", MappingProxyType(_named(self.said)))
         told = self.own_guide or any(name in self.said for name in (*HOW, "guide"))
-        if self.policy is None and not told:
+        if self.engine != "own":
+            self._check_engine()
+        elif self.policy is None and not told:
             object.__setattr__(self, "policy", "auto")
         self._check()
+
+    def _check_engine(self) -> None:
+        """Refuse what another engine cannot do."""
+        if self.policy is not None:
+            raise ValueError(f"policy = {self.policy!r} is for dibs' own search, not for engine {self.engine}")
+        for name, value in self.said.items():
+            if name in OF_ENGINES or (name, value) == ("max_solutions", 1):
+                continue
+            raise ValueError(f"{name} = {value!r} is for dibs' own search, not for engine {self.engine}")
+        find(self.engine)
+        if self.own_guide or self.said.get("guide") is not None:
+            check_guide(self.engine)
 
     def _check(self) -> None:
         """Refuse what makes no sense whatever the problem is."""
@@ -192,18 +214,20 @@ class Request:
             guidance = replace(guidance, guide=name) if guided else Guidance()
             if why:
                 notes.append(why)
-        if self._nogoods(structure):
-            search: Searches = "nogoods"
+        search = "tree"
+        if self.engine != "own":
+            search = self.engine
+        elif self._nogoods(structure):
+            search = "nogoods"
             options = self._nogood_options(options)
             if "strategy" not in self.said:
                 notes.append(f"nogoods because the grid has more than {LARGE} cells")
         else:
-            search = "tree"
             options = self._tree_options(options, guided, notes)
         return Plan(search, options, guidance, guided, tuple(notes))
 
     def _nogoods(self, structure: Structure) -> bool:
-        """Whether the nogood search will do it: because it was said, or the policy may choose and nothing is against it."""
+        """Whether it was said, or the policy may choose and nothing that was said is against it."""
         said = self.said
         if said.get("strategy") == "nogoods" or "root" in said:
             return True
@@ -263,7 +287,8 @@ def _named(said: Mapping[str, Any]) -> dict[str, Any]:
             hint = f": did you mean {near[0]!r}?" if near else f": there are {', '.join(OPTIONS)}"
             raise ValueError(f"there is no option {name!r}{hint}")
         if full in found:
-            raise ValueError(f"{name} and {full} are the same option: give one of them")
+            short = next(short for short, long in ALIASES.items() if long == full)
+            raise ValueError(f"{short} and {full} are the same option: give one of them")
         found[full] = value
     return found
 
@@ -280,6 +305,9 @@ def _described(plan: Plan) -> list[str]:
     guide = plan.guidance.guide or ("the given guide" if plan.guided else None)
     if o.order == "oracle":
         guide = "an oracle"
+    if plan.search not in ("tree", "nogoods"):
+        takes = ENGINES[plan.search].takes
+        return [f"engine {plan.search}", f"guide {guide}, asked once for {takes}" if guide else "no guide", *limits]
     if plan.search == "nogoods":
         root = "singles and locked sets" if o.root == "locked" else "singles"
         when = f"asked about the root after {o.guide_after:,} nodes" if o.guide_after else "asked about the root"
@@ -289,17 +317,14 @@ def _described(plan: Plan) -> list[str]:
             f"guide {guide}, {when}, then on dives" if guide else "no guide",
             *limits,
         ]
-    select = {"mrv": f"MRV, ties by {o.tie}", "first": "the first variable", "confident": "where the guide is sure"}
     runs = {"dfs": "depth first", "restarts": f"runs of {o.restart_base:,} nodes and more"}
     where = {"always": "at any node", "binary": "at two values", "ternary": "at three values or more"}
-    asked = f"guide {guide}, asked {where[o.trigger]}" + (
-        f", a ranking serves while it is {o.reuse:g} sure" if o.reuse is not None else ""
-    )
+    mrv = f"MRV, ties by {o.tie}"
+    select = {"mrv": mrv, "first": "the first variable", "confident": "branching where the guide is sure"}
+    asked = f"guide {guide}, asked {where[o.trigger]}" if guide else "no guide"
+    if guide and o.reuse is not None:
+        asked += f", a ranking serves while it is {o.reuse:g} sure"
+    how = [f"{select[o.select]}, {runs[o.strategy]}", asked, *limits]
     if plan.raced:
-        plain = plan.plain
-        asked = f"plain search first (depth first, MRV, ties by {plain.tie}); from {o.guide_after:,} nodes on beside it: {asked}"
-    return [
-        f"tree search, level {o.level}, {select[o.select]}, {runs[o.strategy]}, values {o.order}",
-        asked if guide else "no guide",
-        *limits,
-    ]
+        how[0] = f"plain ({mrv}, depth first); from {o.guide_after:,} nodes on a guided one beside it: {how[0]}"
+    return [f"tree search, level {o.level}, values {o.order}", *how]

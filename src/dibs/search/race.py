@@ -36,7 +36,7 @@ def race(
     places: Sequence[int],
     block: int,
     stopped: Callable[[], bool],
-    turn: AbstractContextManager[Any],
+    turn: AbstractContextManager[Any] | None,
     make: Callable[..., TreeSearch] = TreeSearch,
 ) -> list[Outcome | None]:
     """Outcomes of instances that share a structure; None where the search was stopped.

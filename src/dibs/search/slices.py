@@ -1,4 +1,4 @@
-"""How much a search does between two looks at the clock and at Ctrl-C, and the largest numbers that kernels are told."""
+"""How much a search does between two looks at the clock and at Ctrl-C, and the largest numbers for kernels."""
 
 from __future__ import annotations
 

@@ -16,9 +16,11 @@ from dibs.search.stream import in_order, solve_batches
 
 def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any]) -> Solver:
     """What the keyword arguments of all these calls make."""
+    said = dict(options)
+    engine, proof = said.pop("engine", "own"), said.pop("proof", None)
     if isinstance(guide, str):
-        options, guide = {**options, "guide": guide}, None
-    return Solver(Request(policy, options, own_guide=guide is not None), guide)
+        said, guide = {**said, "guide": guide}, None
+    return Solver.of(Request(policy, said, own_guide=guide is not None, engine=engine), guide, proof)
 
 
 def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Plan:
@@ -30,8 +32,9 @@ def solve(problem: Instance, *, guide: Ranks | str | None = None, policy: str | 
     """Solve one instance.
 
     `guide`: an object with a method `rank`, or the name or folder of a trained one. `policy`: auto, guided, paper or
-    plain. Other keyword arguments are fields of `Options` (or of `Guidance`), in place of the policy's. Without a policy
-    it is auto, unless there is a `guide` or an option says how to search: then it is done just so.
+    plain. Other keyword arguments are fields of `Options` (or of `Guidance`), in place of the policy's. Without a
+    policy it is auto, unless there is a `guide` or an option says how to search: then it is done just so.
+    `engine`: glucose4, cadical195, kissat or cp-sat in place of dibs' own search; with `proof` a file for a DRAT proof.
     """
     [outcome] = solver(guide, policy, options).run([problem], block=1)
     assert outcome is not None

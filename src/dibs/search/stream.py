@@ -29,7 +29,10 @@ Solved = tuple[Tag, Instance, Found]
 
 
 def solve_batches(
-    problems: Iterable[tuple[Tag, Instance]], solver: Solver, workers: int | None = None, stop: Event | None = None
+    problems: Iterable[tuple[Tag, Instance]],
+    solver: Solver,
+    workers: int | None = None,
+    stop: Event | None = None,
 ) -> Generator[list[Solved[Tag]]]:
     """Batches of outcomes as they come, each beside its instance and the caller's tag.
 
@@ -46,8 +49,7 @@ def _stream(
 ) -> Generator[list[Solved[Tag]]]:
     pending: deque[tuple[list[tuple[Tag, Instance]], Future[tuple[list[Found | None], float]]]] = deque()
     first, size = 0, 1
-    seldom = solver.guide is None or solver.request.options.guide_after is not None  # most searches never ask
-    least, most = (1, BATCH) if seldom else (GUIDED_LEAST, GUIDED_BATCH)
+    least, most = (GUIDED_LEAST, GUIDED_BATCH) if solver.eager else (1, BATCH)  # otherwise most searches never ask
     failure: BaseException | None = None
     more = True
     pool = ThreadPoolExecutor(workers, thread_name_prefix="dibs")
@@ -103,7 +105,7 @@ def _timed(problems: Sequence[Instance], solver: Solver, first: int, stop: Event
 
 
 def _each(problems: Sequence[Instance], solver: Solver, places: range, stop: Event) -> list[Found | None]:
-    """Solve a batch; where it raises, each half by itself, down to the instances that raise: they have their exception."""
+    """Solve a batch; where it raises, each half by itself, down to those that raise: they have an exception."""
     try:
         return [*solver.run(problems, places, BLOCK, stop.is_set)]
     except Exception as error:

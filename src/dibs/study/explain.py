@@ -7,13 +7,14 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from dibs.guide.lazy import LazyGuide, lazy_guide
 from dibs.problem import InputError, Instance
 from dibs.search.contract import Guide
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.outcome import Status
-from dibs.search.policy import Waiting, waiting
-from dibs.search.race import GROWTH, alone, race
+from dibs.search.plan import without_guide
+from dibs.search.race import race
 from dibs.study.ledger import Ledger, ledgers
 from dibs.study.siblings import Report, Stopped
 
@@ -36,8 +37,8 @@ class Explained:
         return self.ledger.nodes + self.beside
 
 
-class Request(NamedTuple):
-    """A search that is to be explained."""
+class ToExplain(NamedTuple):
+    """A search that is to be explained; its options are all decided."""
 
     name: str
     options: Options
@@ -69,52 +70,47 @@ class Explainer:
         self.stopped = stopped
         self.turn = turn or nullcontext()
 
-    def explained(self, request: Request) -> Explained:
-        name, options, guidance, needs_guide = request
-        if options.suited(self.instance.structure).strategy == "nogoods":
+    def explained(self, wanted: ToExplain) -> Explained:
+        name, options, guidance, needs_guide = wanted
+        if options.strategy == "nogoods":
             why = "its nodes need not be about a cell: choose another strategy, or policy paper or plain"
             raise InputError(f"{name}: strategy nogoods cannot be explained, {why}", self.place.file, self.place.line)
-        guide = waiting(guidance) if guidance.guide else None
+        guide = lazy_guide(guidance) if guidance.guide else None
         story = ""
-        if guide and options.after is None:
+        if guide and options.guide_after is None:
             if not (reason := guide.refusal(self.instance.structure)):
                 guide.load(self.instance.structure)
             elif needs_guide:
                 raise InputError(reason, self.place.file, self.place.line)
             else:
                 story = f"without a guide: {reason}"
-                options, guidance, guide = alone(options), Guidance(), None
-        if guide and options.after is not None:
+                options, guidance, guide = without_guide(options), Guidance(), None
+        if guide and options.guide_after is not None:
             found = self._raced(name, options, guidance, guide)
         else:
             found = Explained(name, options, guidance, self.ledger(options, guide), story=story)
-        return replace(found, plan=(request.options, request.guidance))
+        return replace(found, plan=(wanted.options, wanted.guidance))
 
-    def _raced(self, name: str, options: Options, guidance: Guidance, guide: Waiting) -> Explained:
+    def _raced(self, name: str, options: Options, guidance: Guidance, guide: LazyGuide) -> Explained:
         """Policy auto: a plain search, and a guided one beside it if that takes long. The one that answered."""
         some = [self.instance]
         outcome = race(some, options, guide, places=[0], block=1, stopped=self.stopped, turn=self.turn)[0]
         if outcome is None:
             raise Stopped
-        most = replace(options, nodes=outcome.nodes)
-        plain = alone(most)
-        if not outcome.asks:
-            ledger = self.ledger(plain, None)
+        plain = Explained(name, without_guide(options), Guidance(), Ledger(outcome, (), 1, 0, outcome.nodes))
+        if outcome.status is Status.LIMIT:
+            return plain
+        if not outcome.parts:
             story = f"{name}: plain search did it, the guide was not asked"
-            return Explained(name, plain, Guidance(), ledger, story=story)
-        ledger = self.ledger(replace(most, after=None), guide)
-        beside = outcome.nodes - ledger.nodes
-        if ledger.status is not Status.LIMIT and beside in _budgets(options.after or 0, beside):
-            story = (
-                f"{name}: plain search had no answer after {counted(beside, 'node')}; a guided one beside it found this"
-            )
-            return Explained(name, replace(options, after=None), guidance, ledger, beside, story)
-        ledger = self.ledger(plain, None)
-        beside = outcome.nodes - ledger.nodes
-        story = f"{name}: plain search found this; a guided one beside it had {counted(beside, 'node')} by then"
-        if ledger.status is not outcome.status:  # a limit of seconds: no two runs are alike
-            ledger, beside, story = Ledger(outcome, (), 1, 0, outcome.nodes), 0, ""
-        return Explained(name, plain, Guidance(), ledger, beside, story)
+            return replace(plain, ledger=self.ledger(plain.options, None), story=story)
+        first, second = outcome.parts
+        if outcome.search == second.search:
+            story = f"{name}: plain search had no answer after {counted(first.nodes, 'node')}"
+            story += "; a guided one beside it found this"
+            alone = replace(options, guide_after=None)
+            return Explained(name, alone, guidance, self.ledger(alone, guide), first.nodes, story)
+        story = f"{name}: plain search found this; a guided one beside it had {counted(second.nodes, 'node')} by then"
+        return replace(plain, ledger=self.ledger(plain.options, None), beside=second.nodes, story=story)
 
     def ledger(self, options: Options, guide: Guide | None) -> Ledger:
         return ledgers(
@@ -127,15 +123,6 @@ class Explainer:
             stopped=self.stopped,
             turn=self.turn,
         )[0]
-
-
-def _budgets(first: int, most: int) -> set[int]:
-    """Where the plain search of a race may stand when the guided one has its turn, up to `most` nodes."""
-    found = {first}
-    while first < most:
-        first = max(GROWTH * first, 1)
-        found.add(first)
-    return found
 
 
 def counted(count: int, what: str) -> str:

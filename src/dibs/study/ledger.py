@@ -18,12 +18,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.guide.lazy import LazyGuide
 from dibs.problem.structure import Instance
 from dibs.search.contract import Guide, Ranks, as_guide
 from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
 from dibs.search.outcome import Outcome, Status
-from dibs.search.policy import Waiting
 from dibs.search.tree import state
 from dibs.search.tree.search import OpenNode, TreeSearch
 from dibs.search.tree.tables import DOMAIN, Tables, tables
@@ -170,10 +170,10 @@ def ledgers(
     the search; `report(done, total)` hears how many siblings are measured; `turn` is held while the guide is asked.
     Once `stopped()` is true, it raises `Stopped`.
     """
-    if options.count != 1:
-        raise ValueError(f"count = {options.count}: a ledger is about the search for one solution")
-    if options.after is not None:
-        raise ValueError(f"after = {options.after}: a ledger is about one search, and these would be two")
+    if options.max_solutions != 1:
+        raise ValueError(f"max_solutions = {options.max_solutions}: a ledger is about the search for one solution")
+    if options.guide_after is not None:
+        raise ValueError(f"guide_after = {options.guide_after}: a ledger is about one search, and these would be two")
     asked = _guide(instances, options, None if guide is None else as_guide(guide))
     shapes: dict[int, list[int]] = {}
     for i, instance in enumerate(instances):
@@ -197,8 +197,8 @@ def _guide(instances: Sequence[Instance], options: Options, guide: Guide | None)
         if guide is not None:
             raise ValueError("order = 'oracle' is a guide itself: give one or the other")
         guide = Oracle()
-    if isinstance(guide, Waiting):
-        guide = guide.load(instances[0].structure if instances else None)
+    if isinstance(guide, LazyGuide) and instances:
+        guide = guide.load(instances[0].structure)
     return guide
 
 

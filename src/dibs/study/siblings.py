@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Level, Structure
 from dibs.search.options import Options
-from dibs.search.race import alone
+from dibs.search.plan import without_guide
 from dibs.search.tree import state
 from dibs.search.tree.search import TreeSearch
 from dibs.search.tree.tables import tables
@@ -77,7 +77,7 @@ def measure(
     Raises `Stopped` once `stopped()` is true.
     """
     order = "ascending" if options.order == "oracle" else options.order
-    plain = replace(alone(options), order=order, nodes=limit, seconds=None)
+    plain = replace(without_guide(options), order=order, max_nodes=limit, max_seconds=None)
     shapes: dict[int, list[int]] = {}
     for i, sibling in enumerate(siblings):
         shapes.setdefault(id(sibling.instance.structure), []).append(i)

@@ -138,7 +138,7 @@ def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[ND
     for structure, places in shapes.items():
         several = structure.family == "cnf"
         count = 2 if unique or several else 1
-        engine = TreeSearch([instances[i] for i in places], Options(tie="reach", count=count), block=64)
+        engine = TreeSearch([instances[i] for i in places], Options(tie="impact", max_solutions=count), block=64)
         engine.run()
         if unique and (engine.counters.solutions != 1).any():
             raise InputError("asked = 'path' needs instances with one solution each: elsewhere counts differ")

@@ -16,9 +16,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from dibs.bench.experiment import Row
+from dibs.guide.lazy import lazy_guide
 from dibs.problem import InputError
 from dibs.search.outcome import Outcome, Status
-from dibs.search.policy import waiting
 from dibs.web import board, catalogue, limits, requests
 from dibs.web.gate import Gate, Refusal, one_line
 from dibs.web.scheduling import Cancelled, Job
@@ -132,7 +132,7 @@ def _questions(app: FastAPI, workers: Workers) -> None:
         def work(job: Job) -> dict[str, Any]:
             from dibs.web.marginals import marginals
 
-            guide = waiting(row.guidance).load(instance.structure)
+            guide = lazy_guide(row.guidance).load(instance.structure)
             if reason := guide.refusal(instance.structure):
                 raise InputError(reason)
             with workers.asking(row.guidance, job):

@@ -13,7 +13,7 @@ from dibs.report.explain import as_dict
 from dibs.search.contract import Guide
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.study.explain import Explainer, Request
+from dibs.study.explain import Explainer, ToExplain
 from dibs.study.ledger import Ledger
 from dibs.study.siblings import Stopped
 from dibs.web import limits
@@ -48,7 +48,7 @@ def export(
         found = []
         for row in rows:
             explainer = _Bounded(instance, job, asking(row.guidance, job))
-            found.append(explainer.explained(Request(row.name, row.options, row.guidance)))
+            found.append(explainer.explained(ToExplain(row.name, row.options, row.guidance)))
     except Stopped:
         raise Cancelled from None
     return as_dict(instance, 1, found)

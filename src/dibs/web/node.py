@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.bench.experiment import Row
+from dibs.guide.lazy import LazyGuide
 from dibs.problem import CNF, InputError, Sudoku
 from dibs.search.contract import Guide
 from dibs.search.options import Options
-from dibs.search.policy import Waiting
-from dibs.search.race import alone
+from dibs.search.plan import without_guide
 from dibs.search.root import roots
 from dibs.search.tree import state
 from dibs.search.tree.search import OpenNode, TreeSearch
@@ -85,13 +85,13 @@ class Watch:
 def at_node(
     instance: Sudoku | CNF,
     row: Row,
-    guide: Waiting | None,
+    guide: LazyGuide | None,
     number: int,
     job: Job,
     asking: AbstractContextManager[Any],
 ) -> dict[str, Any]:
     """What the page shows of node `number`; InputError if the search has no such node."""
-    if number >= (row.options.nodes or 0):
+    if number >= (row.options.max_nodes or 0):
         raise _none(number)
     one = _located(instance, row, guide, number, job, asking)
     look = _Look(instance, one, job, asking)
@@ -127,19 +127,19 @@ class _One(NamedTuple):
 def _located(
     instance: Sudoku | CNF,
     row: Row,
-    guide: Waiting | None,
+    guide: LazyGuide | None,
     number: int,
     job: Job,
     asking: AbstractContextManager[Any],
 ) -> _One:
     """The node in the search that it belongs to: of two that race, the one that entered it."""
-    options, most = row.options, row.options.nodes or 0
+    options, most = row.options, row.options.max_nodes or 0
     if options.order == "oracle":
         known, _ = foreseen(instance, options, job)
         if known is None:
             raise InputError("the oracle found no solution within the limits")
         return _One(options, known, number, most)
-    if guide is None or options.after is None:
+    if guide is None or options.guide_after is None:
         return _One(options, guide.load(instance.structure) if guide else None, number, most)
     owners: list[int] = []  # of the nodes up to this one: which of the two searches entered them
 
@@ -155,8 +155,8 @@ def _located(
     own = sum(one == owner for one in owners) - 1
     most = followed.traces[owner].entered
     if owner == 0:
-        return _One(alone(options), None, own, most)
-    return _One(replace(options, after=None), guide.load(instance.structure), own, most)
+        return _One(without_guide(options), None, own, most)
+    return _One(replace(options, guide_after=None), guide.load(instance.structure), own, most)
 
 
 class _Look:
@@ -165,7 +165,7 @@ class _Look:
     def __init__(self, instance: Sudoku | CNF, one: _One, job: Job, asking: AbstractContextManager[Any]) -> None:
         self.engine = TreeSearch(
             [instance],
-            replace(one.options, nodes=0),
+            replace(one.options, max_nodes=0),
             guided=one.guide is not None,
             static=one.guide is not None and one.guide.static,
             traced=True,
@@ -180,7 +180,9 @@ class _Look:
 
     def go(self, nodes: int) -> None:
         """On to so many nodes; nothing happens if the search has ended, or has no time left."""
-        late = self.engine.options.seconds is not None and self.engine.used(ROW)[0] >= self.engine.options.seconds
+        late = (
+            self.engine.options.max_seconds is not None and self.engine.used(ROW)[0] >= self.engine.options.max_seconds
+        )
         if not late:
             self.engine.allow(ROW, np.array([nodes]))
             self.engine.run(self.listener, self.job.stopped, self.asking)

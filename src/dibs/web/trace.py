@@ -166,7 +166,7 @@ class TracedSearch:
                 self.flush()
                 return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, guide_seconds=self._oracle_seconds)
             guide = self.guide = Watched(known)
-        if guide is not None and options.after is not None:
+        if guide is not None and options.guide_after is not None:
             outcome = race(
                 [self.instance],
                 options,

@@ -10,10 +10,10 @@ from threading import Event, Lock
 from typing import Any, TypeVar
 
 from dibs.bench.experiment import Row
+from dibs.guide.lazy import LazyGuide, lazy_guide
 from dibs.problem import CNF, InputError, Sudoku
 from dibs.search.guidance import Guidance
-from dibs.search.policy import Waiting, waiting
-from dibs.search.solve import cores
+from dibs.search.stream import cores
 from dibs.web import limits
 from dibs.web.scheduling import Cancelled, Exclusive, Job, Slots
 
@@ -49,12 +49,12 @@ class Workers:
         while not self.ready.is_set():
             await asyncio.sleep(limits.BEAT)
 
-    def guide(self, row: Row, instance: Sudoku | CNF) -> Waiting | None:
+    def guide(self, row: Row, instance: Sudoku | CNF) -> LazyGuide | None:
         """The guide of a search, which can take the instance; InputError says why it cannot."""
         if row.guidance.guide is None:
             return None
-        guide = waiting(row.guidance)
-        if row.options.after is None and (reason := guide.refusal(instance.structure)):
+        guide = lazy_guide(row.guidance)
+        if row.options.guide_after is None and (reason := guide.refusal(instance.structure)):
             raise InputError(reason)
         return guide
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from pysat.solvers import Solver
 
-from dibs.search.external.advisor import Advisor, settle
 from dibs.search.external.task import STATUS, Found, Task
 
 # Conflicts between two looks at the clock and at Ctrl-C: python-sat holds Python's lock while it searches, and CaDiCaL
@@ -17,8 +16,8 @@ SLICE = 2_000
 def run(name: str, task: Task) -> Found:
     """Solve with one of python-sat's solvers, under the guide's phases if there is one."""
     with Solver(name=name, bootstrap_with=task.formula.clauses, with_proof=task.proof) as solver:
-        if task.advisor is not None:
-            solver.set_phases(_phases(task, task.advisor))
+        if task.wishes is not None:
+            solver.set_phases(task.formula.literals(task.wishes))
         answer = _search(task, solver)
         counters = solver.accum_stats()
         return Found(
@@ -37,12 +36,3 @@ def _search(task: Task, solver: Any) -> bool | None:
         solver.conf_budget(SLICE)
         answer = solver.solve_limited()
     return answer
-
-
-def _phases(task: Task, advisor: Advisor) -> list[int]:
-    """Signed variables from one ask about the root: a phase for each that the guide has an opinion on."""
-    root = settle(task.instance)
-    if root is None:
-        return []
-    open_, true = root
-    return task.formula.literals(advisor.wishes(open_, advisor.ask(open_, true)))

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from dibs.search.external.advisor import settle
-from dibs.search.external.task import Found, Task
 from dibs.problem.structure import Need, Structure
+from dibs.search.external.task import Found, Task
 from dibs.search.outcome import Status
 
 PATIENCE = 0.05  # seconds between two looks at `stopped`
@@ -28,7 +27,7 @@ def run(task: Task) -> Found:
     variables = [model.new_bool_var("") for _ in range(int(np.abs(task.formula.signed).max(initial=0)))]
     literals = [variables[z - 1] if z > 0 else ~variables[-z - 1] for z in task.formula.signed.tolist()]
     _constrain(model, literals, task.instance.structure, task.instance.given)
-    for z in _hints(task):
+    for z in [] if task.wishes is None else task.formula.literals(task.wishes):
         model.add_hint(variables[abs(z) - 1], z > 0)
     if task.left() <= 0 or task.stopped():
         return Found(Status.LIMIT, None, 0, 0)
@@ -58,18 +57,6 @@ def _constrain(model: Any, literals: list[Any], structure: Structure, given: NDA
             model.add_bool_or(members)
     for z in given.tolist():
         model.add_bool_or([literals[z]])
-
-
-def _hints(task: Task) -> list[int]:
-    """Signed variables from one ask about the root: what follows from the givens, and what the guide would choose."""
-    root = settle(task.instance)
-    if task.advisor is None or root is None:
-        return []
-    open_, true = root
-    wanted = task.advisor.wishes(open_, task.advisor.ask(open_, true))
-    if wanted.any():
-        wanted[~open_] = np.where(true, 1, -1)[~open_]  # a hint counts most if it is complete
-    return task.formula.literals(wanted)
 
 
 def _solve(solver: Any, model: Any, task: Task) -> Any:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 
-from dibs.search.external.formula import Formula
 from dibs.problem.cnf import CNF
 from dibs.problem.structure import Instance
+from dibs.search.external.formula import Formula
+from dibs.search.outcome import Outcome, Status
 from dibs.writing import begun, explained
 
 END = "0"  # the empty clause
@@ -53,3 +54,11 @@ class ProofFile:
     def discard(self) -> None:
         """Leave nothing that was not there before; after `write` this does nothing."""
         self._fresh.discard()
+
+
+def about_proof(path: str | os.PathLike[str], instance: Instance, outcome: Outcome) -> str:
+    """What became of a proof, in one line."""
+    if outcome.status is not Status.UNSAT:
+        return f"{path}: not written, the answer is {outcome.status}: a proof is for UNSAT"
+    about = "" if isinstance(instance, CNF) else f" of the formula in {formula_path(Path(path))}"
+    return f"{path}: a DRAT proof{about}"

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from dibs.search.external.options import EngineOptions
 from dibs.problem.text import InputError
-from dibs.search.guidance import Guidance
-
-REFUSED_OF_GUIDES = ("alpha", "steps")  # of the paper's score at one cell; engines read probabilities
 
 
-class Engine(NamedTuple):
+class External(NamedTuple):
     """An adapter is a module with `run(task) -> Found` (see `task.py`)."""
 
     module: str
@@ -23,15 +18,17 @@ class Engine(NamedTuple):
     clauses: bool = True  # whether it searches clauses; if so, it can write a DRAT proof
 
 
+EngineName = Literal["own", "glucose4", "cadical195", "kissat", "cp-sat"]
+
 ENGINES = {
-    "glucose4": Engine("dibs.search.external.glucose", "python-sat", "sat", "phases"),
-    "cadical195": Engine("dibs.search.external.cadical", "python-sat", "sat", "phases"),
-    "kissat": Engine("dibs.search.external.kissat", "passagemath-kissat", "kissat", ""),
-    "cp-sat": Engine("dibs.search.external.cpsat", "ortools", "cp", "hints", clauses=False),
+    "glucose4": External("dibs.search.external.glucose", "python-sat", "sat", "phases"),
+    "cadical195": External("dibs.search.external.cadical", "python-sat", "sat", "phases"),
+    "kissat": External("dibs.search.external.kissat", "passagemath-kissat", "kissat", ""),
+    "cp-sat": External("dibs.search.external.cpsat", "ortools", "cp", "hints", clauses=False),
 }
 
 
-def find(name: str) -> Engine:
+def find(name: str) -> External:
     if name not in ENGINES:
         raise ValueError(f"engine = {name!r}: choose one of {', '.join(['own', *ENGINES])}")
     return ENGINES[name]
@@ -46,23 +43,6 @@ def adapter(name: str) -> Any:
         if (error.name or "").startswith("dibs"):
             raise
         raise InputError(f"engine {name} needs {engine.needs}: pip install 'dibs[{engine.extra}]'") from None
-
-
-def chosen_fields(name: str, given: Mapping[str, Any]) -> tuple[EngineOptions, Guidance]:
-    """The records that a user's settings make for an engine that is not dibs' own; ValueError where they make no sense.
-
-    Whether the engine is installed is `adapter`'s to say.
-    """
-    find(name)
-    own = [key for key in given if key not in (*EngineOptions.__dataclass_fields__, *Guidance.__dataclass_fields__)]
-    for key in (*own, *(key for key in REFUSED_OF_GUIDES if key in given)):
-        if (key, given[key]) != ("count", 1):
-            raise ValueError(f"{key} = {given[key]!r} is for dibs' own search, not for engine {name}")
-    guidance = Guidance(**{key: given[key] for key in Guidance.__dataclass_fields__ if key in given})
-    if guidance.guide is not None:
-        check_guide(name)
-    options = EngineOptions(**{key: given[key] for key in EngineOptions.__dataclass_fields__ if key in given})
-    return options, guidance
 
 
 def check_guide(name: str) -> None:

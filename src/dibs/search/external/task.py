@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.search.external.advisor import Advisor
-from dibs.search.external.formula import Formula
 from dibs.problem.structure import Instance
+from dibs.search.external.formula import Formula
 from dibs.search.outcome import Status
 
 
@@ -21,7 +20,9 @@ class Task:
 
     instance: Instance
     formula: Formula
-    advisor: Advisor | None  # the guide, if there is one
+    wishes: (
+        NDArray[np.int8] | None
+    )  # [literals] what the guide would choose at the root: 1 true, -1 false, 0 no opinion
     proof: bool  # whether a proof of UNSAT is wanted
     left: Callable[[], float]  # seconds until the time limit; infinity without one
     stopped: Callable[[], bool]  # whether somebody wants it to end

@@ -16,7 +16,7 @@ from dibs.search.nogoods.arrays import Problem
 from dibs.search.nogoods.search import Search, label, memory
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
-from dibs.search.root import roots
+from dibs.search.root import Root, roots
 
 TOGETHER = 32  # searches that are under way, and ask the guide, at once
 _ready: list[bool] = []  # True once the search is compiled
@@ -42,29 +42,12 @@ class NogoodSearch(Searcher):
         self.structure = instances[0].structure
         self.places = range(len(instances)) if places is None else places
         self._asks = 0 if not guided else 1 if static else arrays.NEVER
-        self._outcomes = self._begin()
+        self._root, self._outcomes, self._seconds = begun(instances, options, label(guided))
         self._next = 0  # the first instance whose search has not begun
         self._live: dict[int, Search] = {}  # by the place of the instance
         self._waiting: tuple[Asks, list[Search]] | None = None  # the last asks, and the searches they are of
         self._answered: list[Search] = []
         self._handing = 0.0  # seconds that it took to put the last asks together
-
-    def _begin(self) -> list[Outcome | None]:
-        """Follow the roots; the outcomes of those that are decided there."""
-        begin = perf_counter()
-        self._root = roots(self.instances, self.options.level, locked=self.options.root == "locked")
-        self._seconds = seconds = (perf_counter() - begin) / len(self.instances)
-        search = label(self._asks > 0)
-        outcomes: list[Outcome | None] = []
-        for instance, open_, true, consistent in zip(self.instances, *self._root, strict=True):
-            if not consistent:
-                outcomes.append(Outcome(Status.UNSAT, None, 0, 0, 0, 0, seconds, 0, search=search))
-            elif open_.any():
-                outcomes.append(None)
-            else:
-                [solution] = verified([instance], [np.flatnonzero(true)])
-                outcomes.append(Outcome(Status.SAT, solution, 0, 0, 0, 0, seconds, 1, search=search))
-        return outcomes
 
     def _fill(self) -> None:
         """Begin searches until enough are under way."""
@@ -120,6 +103,28 @@ class NogoodSearch(Searcher):
 
     def outcomes(self) -> list[Outcome | None]:
         return list(self._outcomes)
+
+
+def begun(
+    instances: Sequence[Instance], options: Options, search: str = "nogoods"
+) -> tuple[Root, list[Outcome | None], float]:
+    """The roots of instances that share a structure, the outcomes of those that are decided there, and seconds of each.
+
+    `search`: how the outcomes call it.
+    """
+    begin = perf_counter()
+    root = roots(instances, options.level, locked=options.root == "locked")
+    seconds = (perf_counter() - begin) / len(instances)
+    outcomes: list[Outcome | None] = []
+    for instance, open_, true, consistent in zip(instances, *root, strict=True):
+        if not consistent:
+            outcomes.append(Outcome(Status.UNSAT, None, 0, 0, 0, 0, seconds, 0, search=search))
+        elif open_.any():
+            outcomes.append(None)
+        else:
+            [solution] = verified([instance], [np.flatnonzero(true)])
+            outcomes.append(Outcome(Status.SAT, solution, 0, 0, 0, 0, seconds, 1, search=search))
+    return root, outcomes, seconds
 
 
 def prepare() -> None:

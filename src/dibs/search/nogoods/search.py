@@ -1,7 +1,7 @@
 """One nogood search: an instance, from the state of its root on.
 
-A guide is asked about the root, at once or after `guide_after` nodes, and the search begins again with what it says: its
-scores order the members of the groups, and groups of which it is sure go first. Where that does not end soon, the
+A guide is asked about the root, at once or after `guide_after` nodes, and the search begins again with what it says:
+its scores order the members of the groups, and groups of which it is sure go first. Where that does not end soon, the
 search *dives*: it begins again at the root, and the guide is asked anew every few nodes on the way down, so that each
 choice is made in view of those before it. What was learned from failures stays.
 """

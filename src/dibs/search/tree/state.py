@@ -41,7 +41,7 @@ EVENT = 32
 
 # Options as numbers.
 BY_INDEX, BY_DEGREE, BY_CHANCE, BY_REACH = range(4)
-TIES = {"index": BY_INDEX, "degree": BY_DEGREE, "random": BY_CHANCE, "reach": BY_REACH}
+TIES = {"index": BY_INDEX, "degree": BY_DEGREE, "random": BY_CHANCE, "impact": BY_REACH}
 ASCENDING, LCV, MCV, SHUFFLED, JW, BY_SCORE = range(6)  # the last one: by a ranking
 ORDERS = {"ascending": ASCENDING, "lcv": LCV, "mcv": MCV, "random": SHUFFLED, "jw": JW}
 NEVER, ALWAYS, BINARY, TERNARY = range(4)
