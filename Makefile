@@ -42,7 +42,7 @@ agreement: $(VENV)/.test-installed
 
 # The 10,000 random problems of the tests under all options and guides together, and 10,000 formulas (20 minutes).
 all-options: $(VENV)/.test-installed
-	$(BIN)/python -m pytest tests/search/test_answers.py tests/engines/test_engines_agree.py --all-options
+	$(BIN)/python -m pytest tests/search/test_answers.py tests/search/external/test_engines_agree.py --all-options
 
 # The nogood search on ten kinds of problems that fall apart, a million failures each, every nogood verified (hours;
 # CONFLICTS=20000 is a minute).

@@ -230,7 +230,7 @@ def test_table_3_is_that_of_the_paper() -> None:
     dibs = Options(level="naked", order="jw", trigger="binary")  # otherwise Jeroslow and Wang's order
     assert rows["DiBS"] == Row("DiBS", dibs, Guidance(guide="sat"))
     large = {row.name: row for row in Experiment.read("sat-large").rows}
-    assert large.pop("First + True").options == replace(first, nodes=1_000_000)  # the only row with a limit
+    assert large.pop("First + True").options == replace(first, max_nodes=1_000_000)  # the only row with a limit
     assert large == {name: row for name, row in rows.items() if name != "First + True"}
 
 

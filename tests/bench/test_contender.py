@@ -105,7 +105,7 @@ def test_rows_say_their_engine_and_share_a_limit(tmp_path: Path) -> None:
     assert [row.engine for row in rows.values()] == ["own", "own", "glucose4", "cadical195"]
     assert rows["ours"].as_policy
     assert not rows["restarts"].as_policy
-    assert rows["restarts"].options == Options(tie="impact", order="random", strategy="restarts", seconds=30)
+    assert rows["restarts"].options == Options(tie="impact", order="random", strategy="restarts", max_seconds=30)
     assert set(runner.guides(read(tmp_path, text))) == {"relational-latin"}  # that of all kinds
 
 

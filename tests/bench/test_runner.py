@@ -50,8 +50,8 @@ def rows(guides: Path) -> tuple[Row, ...]:
         Row("oracle", Options(order="oracle")),
         Row("race", AUTO, guided),
         Row("random ties, two steps", replace(RANDOM, trigger="ternary"), replace(guided, steps=2)),
-        Row("confident", Options(select="confident", keep=0.9, strategy="restarts", unit=4), guided),
-        Row("limit", Options(nodes=3)),
+        Row("confident", Options(select="confident", reuse=0.9, strategy="restarts", restart_base=4), guided),
+        Row("limit", Options(max_nodes=3)),
     )
 
 
@@ -166,7 +166,7 @@ def test_a_model_is_loaded_once(guides: Path, monkeypatch: pytest.MonkeyPatch) -
         Row("binary", Options(trigger="binary"), Guidance(guide=path)),
         Row("two steps", Options(), Guidance(guide=path, steps=2)),
         Row("onnx", Options(), Guidance(guide=path, runtime="onnx")),
-        Row("bare", Options(), Guidance(guide=path, bare=True)),
+        Row("bare", Options(), Guidance(guide=path, network_only=True)),
     )
     loaded: list[tuple[Any, ...]] = []
     load_one: Any = Denoiser.load.__func__  # type: ignore[attr-defined]
@@ -188,7 +188,7 @@ def test_a_model_is_loaded_once(guides: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def rows_by_asking(guide: Path, bare: bool, options: Options) -> tuple[Row, ...]:
-    guided = Guidance(guide=str(guide), bare=bare)
+    guided = Guidance(guide=str(guide), network_only=bare)
     return Row("everywhere", options, guided), Row("path", options, guided, "path")
 
 
@@ -218,7 +218,7 @@ def test_asking_on_the_path_only_changes_no_count(bare: bool, trigger: Any, leve
 def test_asking_on_the_path_only_needs_one_solution(puzzle: str, guides: Path, tmp_path: Path) -> None:
     file = tmp_path / "puzzles.txt"
     file.write_text(f"{SEARCHED}\n{puzzle}\n")
-    rows = rows_by_asking(guides / "relational", False, Options(nodes=None))
+    rows = rows_by_asking(guides / "relational", False, Options(max_nodes=None))
     bench, _ = ready(plan(rows, file))
     with pytest.raises(InputError, match="asked = 'path' needs instances with one solution each"):
         bench.perform(Task((1,), (0, 1)))
@@ -240,7 +240,7 @@ def test_counts_on_formulas_are_those_of_solve(tmp_path: Path) -> None:
         Row("oracle", Options(level="naked", order="oracle")),
         Row("DiBS", replace(formula, trigger="binary"), guided),
         Row("confident", replace(formula, tie="impact", select="confident"), guided),
-        Row("limit", replace(formula, nodes=1)),
+        Row("limit", replace(formula, max_nodes=1)),
     )
     experiment = replace(plan(rows), choice=Choice(variables=(5, 9, 30), sample=4, seed=2))
     bench, instances = ready(experiment)

@@ -41,7 +41,7 @@ def test_stop_hands_over_what_is_finished() -> None:
     stop = Event()
     problems = [GOOD, GOOD, EMPTY, GOOD, GOOD]
     found: list[int] = []
-    for batch in solve_batches(enumerate(problems), workers=1, stop=stop, count=ENDLESS):
+    for batch in solve_batches(enumerate(problems), workers=1, stop=stop, max_solutions=ENDLESS):
         found += [tag for tag, _, _ in batch]
         if len(found) == 2:
             stop.set()  # the blank grid is never finished
@@ -52,7 +52,7 @@ def test_stop_hands_over_what_is_finished() -> None:
 
 def test_a_reader_that_stops_early_stops_the_search() -> None:
     stop = Event()
-    stream = solve_batches(enumerate([GOOD, EMPTY, EMPTY]), workers=2, stop=stop, count=ENDLESS)
+    stream = solve_batches(enumerate([GOOD, EMPTY, EMPTY]), workers=2, stop=stop, max_solutions=ENDLESS)
     assert [tag for tag, _, _ in next(stream)] == [0]
     stream.close()
     assert stop.is_set()

@@ -230,7 +230,7 @@ def test_every_instance_has_its_outcome_whatever_a_guide_does(way: str) -> None:
         assert [outcome.solution for outcome in found] == wanted
         assert [outcome.nodes for outcome in found] == plain
         assert all(outcome.asks for outcome in found)
-    raced = list(dibs.solve_many(puzzles, guide=Vandal(way), level="hidden", after=2, workers=1))
+    raced = list(dibs.solve_many(puzzles, guide=Vandal(way), level="hidden", guide_after=2, workers=1))
     assert [outcome.solution for outcome in raced] == wanted
     learnt = dibs.solve_many(puzzles[:20], guide=Vandal(way), strategy="nogoods", workers=1)
     assert [outcome.solution for outcome in learnt] == wanted[:20]
@@ -289,7 +289,7 @@ def test_an_object_with_rank_is_a_guide() -> None:
     assert (rich.static, rich.passes, rich.refusal(PUZZLE.structure)) == (True, 3, None)
     outcome = dibs.solve(PUZZLE, guide=Rich(), level="naked")
     assert (outcome.asks, outcome.calls) == (1, 3)
-    refused = dibs.solve(dibs.Latin.parse("." * 25), guide=Rich(), after=0)
+    refused = dibs.solve(dibs.Latin.parse("." * 25), guide=Rich(), guide_after=0)
     assert refused.asks == 0
     for wrong in (object(), None, 3):
         with pytest.raises(TypeError, match="is not a guide: it has no method rank"):
@@ -363,7 +363,7 @@ def test_an_oracle_with_restarts_and_nogoods() -> None:
 
 
 def test_a_ledger_with_an_oracle_that_finds_no_answer_in_time() -> None:
-    options = dibs.Options(order="oracle", nodes=2000)
+    options = dibs.Options(order="oracle", max_nodes=2000)
     lost, found = ledgers([hopeless(), PUZZLE], replace(options, level="hidden"), siblings=False)
     assert (lost.outcome.status, lost.nodes) == (dibs.Status.LIMIT, 0)
     assert found.outcome.status == dibs.Status.SAT

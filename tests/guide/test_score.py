@@ -335,7 +335,7 @@ def test_no_guide_changes_an_answer(guides: Path, trigger: str, steps: int) -> N
     models: list[LogProbabilities] = [
         Hostile(),
         *(Denoiser.load(guides / "relational", runtime=runtime) for runtime in RUNTIMES),
-        Denoiser.load(guides / "relational", bare=True),
+        Denoiser.load(guides / "relational", network_only=True),
     ]
     for model, alpha in product(models, (0.0, 0.8)):
         guide = DiBS(model, alpha, steps)

@@ -162,7 +162,7 @@ def test_the_network_alone_is_not(guides: Path, searched: dict[str, Visited], ru
     """Only where singles decide nothing are both the same."""
     states = searched["9x9"]
     certain, excluded, hopeless = parts(states)
-    models = (Denoiser.load(guides / "relational", runtime=runtime, bare=bare) for bare in (False, True))
+    models = (Denoiser.load(guides / "relational", runtime=runtime, network_only=bare) for bare in (False, True))
     found, alone = (np.where(states.open, model.log_probabilities(*states), 0) for model in models)
     assert alone[certain].min() < -1
     assert np.exp(alone[excluded]).max() > 0.5
@@ -184,5 +184,7 @@ def test_without_a_solution_it_gives_up(guides: Path, searched: dict[str, Visite
 def test_other_kinds_do_not_settle(guides: Path, searched: dict[str, Visited]) -> None:
     """A transformer has learned from states as they are."""
     states = searched["9x9"]
-    one, other = (Denoiser.load(guides / "transformer", bare=bare).log_probabilities(*states) for bare in (False, True))
+    one, other = (
+        Denoiser.load(guides / "transformer", network_only=bare).log_probabilities(*states) for bare in (False, True)
+    )
     assert np.array_equal(one, other)

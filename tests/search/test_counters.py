@@ -136,8 +136,9 @@ def counters(outcomes: Any) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("guided", [False, True])
 def test_suspending_and_batching_change_nothing(guided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     problems: list[Instance] = [*mixture(seed=2, count=150), *grids(seed=2, count=25)]
-    guide = Scored(BAD["random"]) if guided else None
-    options: dict[str, Any] = {"level": "naked", "tie": "degree", "guide": guide, "trigger": "binary", "count": 3}
+    options: dict[str, Any] = {"level": "naked", "tie": "degree", "count": 3}
+    if guided:
+        options |= {"guide": Scored(BAD["random"]), "trigger": "binary"}
     alone = counters(dibs.solve(problem, **options) for problem in problems)
     assert counters(dibs.solve_many(problems, workers=1, **options)) == alone
     assert counters(dibs.solve_many(problems, workers=3, **options)) == alone
@@ -209,7 +210,7 @@ ROWS: dict[str, dict[str, Any]] = {
 OWN_ROWS: dict[str, dict[str, Any]] = {
     "impact": {"level": "naked", "tie": "impact", "order": "mcv"},
     "restarts": {"level": "naked", "tie": "random", "strategy": "restarts", "seed": 3},
-    "nogoods": {"level": "naked", "strategy": "nogoods", "unit": 4},
+    "nogoods": {"level": "naked", "strategy": "nogoods", "restart_base": 4},
 }
 BUNDLED = Path(__file__).with_name("reference_counts.csv")
 

@@ -75,7 +75,7 @@ def test_it_is_the_closure_of_its_rules(problems: list[Instance], level: Level, 
 @pytest.mark.parametrize("level", ["naked", "hidden"])
 def test_it_is_the_root_of_the_tree_search(problems: list[Instance], level: Level) -> None:
     for problem in problems:
-        engine = TreeSearch([problem], Options(level=level, nodes=0))
+        engine = TreeSearch([problem], Options(level=level, max_nodes=0))
         engine.run()
         [outcome] = engine.outcomes()
         assert outcome is not None
@@ -92,7 +92,7 @@ def test_it_takes_no_solution(problems: list[Instance]) -> None:
     decided = 0
     for problem in problems:
         [open_], [true], [consistent] = roots([problem], locked=True)
-        engine = TreeSearch([problem], Options(count=30), answers=1)
+        engine = TreeSearch([problem], Options(max_solutions=30), answers=1)
         engine.run()
         [solution] = engine.true()
         if engine.counters.solutions[0]:

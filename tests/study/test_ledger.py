@@ -73,7 +73,7 @@ def test_parts_add_up_under_all_options(select: Any, strategy: Any) -> None:
     for instance, (tie, trigger) in zip(some, ways, strict=False):
         options = Options(
             level=next(levels), tie=tie, order=next(orders), trigger=trigger, select=select, strategy=strategy,
-            unit=2, keep=0.5 if trigger == "always" else None,
+            restart_base=2, reuse=0.5 if trigger == "always" else None,
         )  # fmt: skip
         ledger = agreed(instance, options, Scored(GUIDES[next(names)], static=tie == "degree"), limit=500)
         lost += ledger.lost
@@ -118,7 +118,7 @@ def numbers(slow: Slow, literals: tuple[int, ...]) -> list[int]:
 def test_decisions_are_those_of_a_slow_replay(strategy: Any) -> None:
     decisions = 0
     for turn, instance in enumerate([*mixture(seed=72, count=90), *HARD[:1]]):
-        options = Options(level=LEVELS[turn % 3], strategy=strategy, unit=3, keep=(None, 0.9)[turn // 3 % 2])  # type: ignore[arg-type]
+        options = Options(level=LEVELS[turn % 3], strategy=strategy, restart_base=3, reuse=(None, 0.9)[turn // 3 % 2])  # type: ignore[arg-type]
         found = traced(instance, options, seeded)
         [ledger] = ledgers([instance], options, Scored(seeded), siblings=False)
         assert ledger.runs == len(found.told.runs)
@@ -246,7 +246,7 @@ def test_what_the_guide_said(trigger: Any, alpha: float) -> None:
 
 
 def test_kept_rankings_are_said_to_be() -> None:
-    options = Options(level="naked", select="confident", keep=0.0, strategy="restarts", unit=8)
+    options = Options(level="naked", select="confident", reuse=0.0, strategy="restarts", restart_base=8)
     found = {one.ranked for ledger in ledgers(HARD, options, DiBS(Denoiser())) for one in ledger.decisions}
     assert "kept" in found
 
@@ -267,7 +267,7 @@ def test_no_path() -> None:
     [ledger] = ledgers([pigeons], Options(level="naked"), trees=True)
     assert (ledger.status, ledger.decisions, ledger.pathless_nodes) == ("UNSAT", (), ledger.nodes)
     assert ledger.nodes > 0
-    [ledger] = ledgers(HARD[:1], Options(level="naked", nodes=5), trees=True)
+    [ledger] = ledgers(HARD[:1], Options(level="naked", max_nodes=5), trees=True)
     assert (ledger.status, ledger.parts, ledger.saved) == ("LIMIT", (0, 0, 0, 5), 0)
     assert ledgers([], Options()) == []
 
@@ -288,9 +288,9 @@ def test_limits_and_several_solutions() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(ValueError, match="count = 2"):
-        ledgers(HARD, Options(count=2))
+        ledgers(HARD, Options(max_solutions=2))
     with pytest.raises(ValueError, match="after = 10"):
-        ledgers(HARD, Options(after=10))
+        ledgers(HARD, Options(guide_after=10))
     with pytest.raises(ValueError, match="oracle"):
         ledgers(HARD, Options(order="oracle"), Scored(seeded))
     with pytest.raises(ValueError, match="shape"):

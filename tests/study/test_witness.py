@@ -87,9 +87,9 @@ def close(found: Sequence[Path], wanted: Sequence[Path]) -> None:
 WAYS = {
     "binary": Options(trigger="binary"),
     "always": Options(tie="degree"),
-    "confident": Options(select="confident", keep=0.5, strategy="restarts", unit=8),
-    "race": Options(after=4, tie="degree"),
-    "limit": Options(nodes=10),
+    "confident": Options(select="confident", reuse=0.5, strategy="restarts", restart_base=8),
+    "race": Options(guide_after=4, tie="degree"),
+    "limit": Options(max_nodes=10),
 }
 
 

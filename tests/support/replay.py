@@ -322,8 +322,7 @@ def traced(
     [outcome] = engine.outcomes()
     assert outcome is not None
     events = engine.trace(0)
-    strategy = options.strategy if options.count == 1 else "dfs"
-    told = replay(slow, instance, events, strategy)
-    check(told, outcome, strategy)
+    told = replay(slow, instance, events, options.strategy)
+    check(told, outcome, options.strategy)
     assert outcome.asks == len(asked)
     return Traced(instance, slow, outcome, told, asked, events)

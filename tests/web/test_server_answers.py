@@ -76,7 +76,9 @@ def test_searches_are_those_of_the_tables() -> None:
     from dibs.bench.experiment import Experiment
 
     for family, name, least in (("sudoku", "table1", 15), ("cnf", "sat", 11)):
-        rows = {row.name: replace(row, options=replace(row.options, nodes=None)) for row in Experiment.read(name).rows}
+        rows = {
+            row.name: replace(row, options=replace(row.options, max_nodes=None)) for row in Experiment.read(name).rows
+        }
         shown = {one.row.name: one.row for one in catalogue.searches(family).values()}
         assert len(shown.keys() & rows.keys()) >= least
         assert all(shown[name] == rows[name] for name in shown.keys() & rows.keys())

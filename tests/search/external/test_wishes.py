@@ -9,10 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 import dibs
-from dibs import Asks, engines
-from dibs.search.external.advisor import Advisor, settle
-from dibs.search.external.formula import encode
+from dibs import Asks
 from dibs.generate import latin, sat
+from dibs.search.external.formula import encode
+from dibs.search.external.search import EngineSearch
+from dibs.search.external.wishes import wishes
 from dibs.search.tree.search import TreeSearch
 from guides import Scored, knowing
 from oddities import odd_formula
@@ -39,29 +40,30 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 
 def test_the_root_is_the_state_that_dibs_itself_asks_about() -> None:
+    installed("cadical195")
     compared = 0
     for problem in [*mixture(seed=3, count=200), *(odd_formula(3, n) for n in range(0, 160, 8))]:
-        engine = TreeSearch([problem], dibs.Options(level="hidden", select="confident"), guided=True)
-        asks = engine.advance()
-        root = settle(problem)
+        own = TreeSearch([problem], dibs.Options(level="hidden", select="confident"), guided=True)
+        asks = own.advance()
+        root = EngineSearch([problem], dibs.Options(), "cadical195", guided=True).advance()
         if asks is None:  # decided, or no order can matter
-            [outcome] = engine.outcomes()
+            [outcome] = own.outcomes()
             assert outcome is not None
-            assert root is None or not root[0].any() or outcome.backtracks == 0
+            assert root is None or outcome.backtracks == 0
             continue
         assert root is not None
-        assert np.array_equal(root[0], asks.open[0])
-        assert np.array_equal(root[1], asks.true[0])
+        assert np.array_equal(root.open, asks.open)
+        assert np.array_equal(root.true, asks.true)
         compared += 1
     assert compared > 80
 
 
 def test_a_guide_that_knows(engine: str) -> None:
     """One ask, about the root; and where all phases or hints are right there is no conflict."""
-    plain = engines.solve(HARD, engine)
+    plain = dibs.solve(HARD, engine=engine)
     assert plain.backtracks > 0 or engine == "cp-sat"  # which needs no search here
     guide = Recorder()
-    outcome = engines.solve(HARD, engine, guide=guide)
+    outcome = dibs.solve(HARD, engine=engine, guide=guide)
     assert (outcome.status, outcome.backtracks, outcome.asks) == ("SAT", 0, 1)
     [asks] = guide.asked
     assert asks.selecting
@@ -84,32 +86,39 @@ def test_of_many_solutions_the_one_that_the_guide_has_in_mind(engine: str) -> No
         wanted = {dibs.solve(square, order="random", seed=seed).solution for seed in range(3)}
         assert len(wanted) == 3
         for solution in wanted:
-            outcome = engines.solve(square, engine, guide=aiming(solution, 12))
+            outcome = dibs.solve(square, engine=engine, guide=aiming(solution, 12))
             met.append(outcome.solution == solution)
     assert sum(met) >= (len(met) / 2 if engine == "cp-sat" else len(met))
 
 
 def test_wishes() -> None:
     problem = dibs.Problem(6, exactly_one=[[0, 1, 2], [3, 4]])
-    advisor = Advisor(Scored(lambda asks: np.zeros(asks.open.shape)), problem)
     everything = np.ones(6, bool)
 
-    def wishes(*scores: float) -> list[int]:
-        given = Scored(lambda asks: np.array([scores]))
-        asked = Advisor(given, problem).ask(everything, ~everything)
-        return [int(wish) for wish in advisor.wishes(everything, asked)]
+    def wished(*scores: float) -> list[int]:
+        return wishes(problem.structure, everything, np.array(scores)).tolist()
 
     nan, inf = np.nan, np.inf
-    assert wishes(0, 0, 0, 0, 0, 0) == [0, 0, 0, 0, 0, 0]
-    assert wishes(-1, -2, -3, -2, -1, 4) == [1, -1, -1, -1, 1, 1]
-    assert wishes(-1, -1, -3, -2, -2, -4) == [1, -1, -1, 0, 0, -1]
-    assert wishes(nan, nan, -9, inf, -inf, nan) == [-1, -1, 1, 1, -1, -1]
-    assert wishes(inf, inf, -inf, -inf, -inf, inf) == [1, -1, -1, 0, 0, 1]
-    assert wishes(-inf, -inf, -inf, -inf, -inf, -inf) == [0, 0, 0, 0, 0, 0]
+    assert wished(0, 0, 0, 0, 0, 0) == [0, 0, 0, 0, 0, 0]
+    assert wished(-1, -2, -3, -2, -1, 4) == [1, -1, -1, -1, 1, 1]
+    assert wished(-1, -1, -3, -2, -2, -4) == [1, -1, -1, 0, 0, -1]
+    assert wished(nan, nan, -9, inf, -inf, nan) == [-1, -1, 1, 1, -1, -1]
+    assert wished(inf, inf, -inf, -inf, -inf, inf) == [1, -1, -1, 0, 0, 1]
+    assert wished(-inf, -inf, -inf, -inf, -inf, -inf) == [0, 0, 0, 0, 0, 0]
     some = np.array([True, False, True, True, False, False])  # only what is open gets a wish
-    assert advisor.wishes(some, np.array([-3.0, 0, -2, 1, 2, 3])).tolist() == [-1, 0, 1, 0, 0, 0]
+    assert wishes(problem.structure, some, np.array([-3.0, 0, -2, 1, 2, 3])).tolist() == [-1, 0, 1, 0, 0, 0]
     assert encode(problem).literals(np.array([1, -1, -1, 0, 0, 1], np.int8)) == [1, -2, -3, 6]
     assert encode(dibs.CNF(2, [])).literals(np.array([1, -1, -1, 1], np.int8)) == [1, -2]
+
+
+def test_asks_are_answered_once() -> None:
+    installed("cadical195")
+    search = EngineSearch([HARD], dibs.Options(), "cadical195", guided=True)
+    asks = search.advance()
+    assert asks is not None
+    search.answer(asks, knowing(asks))
+    with pytest.raises(ValueError, match="these asks were answered already"):
+        search.answer(asks, knowing(asks))
 
 
 class Failing:
@@ -119,8 +128,8 @@ class Failing:
 
 def test_what_is_wrong_with_a_guide_is_said(engine: str) -> None:
     with pytest.raises(ZeroDivisionError, match="in the guide"):
-        engines.solve(HARD, engine, guide=Failing())
+        dibs.solve(HARD, engine=engine, guide=Failing())
     with pytest.raises(ValueError, match=r"shape \(1, 3\); asked were real numbers of shape \(1, 120\)"):
-        engines.solve(HARD, engine, guide=Scored(lambda asks: np.zeros((1, 3))))
+        dibs.solve(HARD, engine=engine, guide=Scored(lambda asks: np.zeros((1, 3))))
     with pytest.raises(TypeError, match=r"int is not a guide: it has no method rank\(asks\)"):
-        engines.solve(HARD, engine, guide=3)  # type: ignore[arg-type]
+        dibs.solve(HARD, engine=engine, guide=3)  # type: ignore[arg-type]

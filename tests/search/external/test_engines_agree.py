@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import dibs
-from dibs.search import external as engines
 from guides import BAD, SURE, Scored
 from oddities import odd_formula, proves
 from peers import GUIDED, PROVERS, guide_for
@@ -29,7 +28,7 @@ def test_status_models_and_proofs(tmp_path: Path, pytestconfig: pytest.Config) -
         for turn, engine in enumerate(PROVERS):
             scores = GUIDES[(number // 3 + turn) % len(GUIDES)]
             guide = None if scores is None else Scored(scores, static=number % 5 == 0)
-            outcome = engines.solve(formula, engine, guide=guide_for(engine, guide), proof=proof)
+            outcome = dibs.solve(formula, engine=engine, guide=guide_for(engine, guide), proof=proof)
             assert outcome.status == status, (formula.format(), engine)
             assert proof.exists() == (status == "UNSAT")
             if status == "UNSAT":
@@ -44,10 +43,10 @@ def test_status_models_and_proofs(tmp_path: Path, pytestconfig: pytest.Config) -
 def test_every_guide_on_formulas_that_need_search(engine: str, tmp_path: Path) -> None:
     for number in (0, 8, 16, 24, 32, 40):
         formula = odd_formula(7, number)
-        status = engines.solve(formula, engine).status
+        status = dibs.solve(formula, engine=engine).status
         for scores in GUIDES[1:]:
             assert scores is not None
-            outcome = engines.solve(formula, engine, guide=Scored(scores), proof=tmp_path / "p")
+            outcome = dibs.solve(formula, engine=engine, guide=Scored(scores), proof=tmp_path / "p")
             assert outcome.status == status
             assert status == "SAT" or proves(formula, (tmp_path / "p").read_text())
 
@@ -55,7 +54,7 @@ def test_every_guide_on_formulas_that_need_search(engine: str, tmp_path: Path) -
 def test_a_damaged_proof_is_no_proof(tmp_path: Path) -> None:
     """The checker can say no."""
     formula = next(f for n in range(0, 80, 8) if dibs.solve(f := odd_formula(6, n), policy="plain").status == "UNSAT")
-    engines.solve(formula, "cadical195", proof=tmp_path / "p")
+    dibs.solve(formula, engine="cadical195", proof=tmp_path / "p")
     lines = (tmp_path / "p").read_text().splitlines()
     assert proves(formula, "\n".join(lines))
     assert not proves(formula, "\n".join(lines[:-1]))
