@@ -23,7 +23,7 @@ PUZZLE = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...
     [
         ({"level": "strong"}, "level = 'strong': choose one of eliminate, naked, hidden"),
         ({"tie": None}, "tie = None: choose one of index, degree, reach, random"),
-        ({"order": "best"}, "order = 'best': choose one of ascending, true, lcv, mcv, jw, random, oracle"),
+        ({"order": "best"}, "order = 'best': choose one of ascending, lcv, mcv, jw, random, oracle"),
         ({"trigger": "often"}, "trigger = 'often': choose one of always, binary, ternary"),
         ({"nodes": -1}, "nodes = -1: it must be a whole number, 0 or more"),
         ({"nodes": 1.5}, "nodes = 1.5: it must be a whole number, 0 or more"),

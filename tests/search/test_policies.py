@@ -130,7 +130,7 @@ def test_the_race_gives_the_answer_of_the_plain_search(
         monkeypatch.setattr("dibs.search.race.SHARE", share)
         guide = Counting(GUIDES[name])
         part = some(judged, turn, 13)
-        select, strategy = SELECTS[turn % 4], STRATEGIES[turn // 2 % 3]
+        select, strategy = SELECTS[turn % 3], STRATEGIES[turn // 2 % 2]
         outcomes = compare(*part, guide=guide, after=after, select=select, strategy=strategy, keep=0.9, unit=2)
         assert [outcome.asks for outcome in outcomes] == [guide.asked.get(id(problem), 0) for problem in part[0]]
         asked += sum(guide.asked.values())
