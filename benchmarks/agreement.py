@@ -26,12 +26,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from dibs.search.policy import OF_GUIDES
 
 from dibs import Outcome
 from dibs.problem import Instance
-from dibs.search.nogoods import search as learner
 from dibs.search.nogoods import arrays
-from dibs.search.policy import OF_GUIDES
+from dibs.search.nogoods import search as learner
 from dibs.search.solve import solve_together
 from guides import BAD, SURE, Scored, meddling
 from judge import solutions

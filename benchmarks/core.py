@@ -21,10 +21,10 @@ import dibs
 import yardstick
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.tree import state
-from dibs.search.tree.search import TreeSearch
-from dibs.search.tree.kernel import advance
 from dibs.search.solve import BATCH, BLOCK
+from dibs.search.tree import state
+from dibs.search.tree.kernel import advance
+from dibs.search.tree.search import TreeSearch
 
 ROUNDS = 7
 

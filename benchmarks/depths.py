@@ -16,6 +16,7 @@ from typing import Any
 
 import cyclopts
 import numpy as np
+from dibs.search.policy import POLICIES
 from numpy.typing import NDArray
 
 import dibs
@@ -25,7 +26,6 @@ from dibs.guide.steps import LogProbabilities
 from dibs.model.cost import NODES, sibling_nodes
 from dibs.model.puzzles import solve
 from dibs.model.states import solution_paths, truth
-from dibs.search.policy import POLICIES
 from dibs.search.solve import GUIDED_BATCH, solve_together
 from dibs.study.judge import judge
 from figures import COLOURS, FOLDER, GUIDE, LINES, MARKERS, changed, origin, write

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import dibs
-from dibs.search import external as engines, generate
 from dibs.problem.structure import Instance
+from dibs.search import external as engines
+from dibs.search import generate
 
 FAMILIES: dict[str, Callable[[int], Iterator[Instance]]] = {
     "sat-150": lambda count: generate.sat(count, variables=150, satisfiable=True, seed=0),

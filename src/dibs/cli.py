@@ -108,7 +108,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(tokens: list[str]) -> int:
     try:
         # Only while parsing: a ValueError is then what an options dataclass says to a value out of range.
-        command, bound, _ = build(tokens[0] if tokens else "").parse_args(tokens, exit_on_error=False, print_error=False)
+        app = build(tokens[0] if tokens else "")
+        command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         return _complain(f"dibs: {' '.join(str(error).split())}")
     except ValueError as error:

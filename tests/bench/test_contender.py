@@ -22,8 +22,8 @@ from dibs.bench.records import Store
 from dibs.bench.runner import Bench, described
 from dibs.generate import sat
 from dibs.problem import CNF, InputError, Latin
-from dibs.search.external import registry
 from dibs.search import Options, Status
+from dibs.search.external import registry
 from shell import Run
 from shell import runner as running
 

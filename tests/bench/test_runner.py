@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dibs.search.policy import POLICIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +30,6 @@ from dibs.guide import Guidance
 from dibs.guide.denoiser import Denoiser
 from dibs.problem import InputError
 from dibs.search import Options
-from dibs.search.policy import POLICIES
 from dibs.search.solve import solve_together
 from runs import leftovers, opened, plan, ready, same
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT

@@ -12,10 +12,12 @@ import pytest
 import dibs
 from oddities import proves
 from peers import EVERY, GUIDED, PROVERS, installed
-from shell import PUZZLE, SEARCHED, SOLUTION, UNSAT, Run, runner
+from shell import PUZZLE, SOLUTION, UNSAT, Run, runner
 
 CONTRADICTION = "p cnf 2 4\n1 2 0 -1 2 0\n1 -2 0 -1 -2 0\n"
 FIELDS = {"id", "status", "solution", "nodes", "backtracks", "asks", "calls", "depth", "seconds", "guide_seconds"}
+FIELDS |= {"search", "plan"}
+OPEN = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4.."  # singles leave most open
 
 
 @pytest.fixture
@@ -67,10 +69,11 @@ def test_a_file_of_many(run: Run, engine: str, tmp_path: Path) -> None:
 def test_a_guide(run: Run, engine: str, shipped: Path) -> None:
     if engine not in GUIDED:
         return
-    words = ["solve", SEARCHED, "--engine", engine, "--guide", "relational"]
+    words = ["solve", OPEN, "--engine", engine, "--guide", "relational"]
     answer = json.loads(run(*words, "--json").out)
     assert (answer["status"], answer["asks"], answer["calls"]) == ("SAT", 1, 1)
     assert answer["guide_seconds"] > 0
+    assert (answer["search"], answer["plan"]) == (f"{engine} + guide", f"{engine} + relational")
     assert re.search(r", 1 ask, 1 call, .* guide ", run(*words).out)
     refused = run("solve", CONTRADICTION, "--engine", engine, "--guide", "relational")
     assert refused.complaint.startswith("<argument>:1: ")
@@ -97,10 +100,9 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
     ("words", "message"),
     [
         ("--proof p", "engine own writes no proofs: use glucose4, cadical195, kissat"),
-        ("--engine glucose4 --nodes 5", "nodes = 5 is for dibs' own search, not for engine glucose4"),
-        ("--engine glucose4 --count 2", "count = 2 is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --nodes 5", "max_nodes = 5 is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --count 2", "max_solutions = 2 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --policy auto", "policy = 'auto' is for dibs' own search, not for engine glucose4"),
-        ("--engine glucose4 --workers 2", "workers = 2 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --level naked", "level = 'naked' is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --order oracle", "order = 'oracle' is for dibs' own search, not for engine glucose4"),
         (
@@ -108,13 +110,13 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
             "alpha = 0.5 is for dibs' own search, not for engine glucose4",
         ),
         ("--engine glucose4 --threads 2", "threads = 2 is a setting of a guide: name one with guide"),
-        ("--engine glucose4 --asks 3", "asks = 3 is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --max-asks 3", "max_asks = 3 is for dibs' own search, not for engine glucose4"),
         (
-            "--engine cadical195 --guide relational --keep 0.5",
-            "keep = 0.5 is for dibs' own search, not for engine cadical195",
+            "--engine cadical195 --guide relational --reuse 0.5",
+            "reuse = 0.5 is for dibs' own search, not for engine cadical195",
         ),
         ("--engine kissat --guide relational", "engine kissat takes no guide: use own, glucose4, cadical195, cp-sat"),
-        ("--engine glucose4 --seconds -1", "seconds = -1.0: it must be a number, 0 or more"),
+        ("--engine glucose4 --seconds -1", "max_seconds = -1.0: it must be a number, 0 or more"),
         (
             "--engine z3",
             'Invalid value "z3" for --engine. Choose from: "own", "glucose4", "cadical195", "kissat", "cp-sat".',

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dibs.search.external.registry import ENGINES, adapter
 from dibs.problem import InputError
+from dibs.search.external.registry import ENGINES, adapter
 
 EVERY = list(ENGINES)
 GUIDED = [name for name, engine in ENGINES.items() if engine.takes]

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dibs.compiled import entry, part
 from dibs.problem.structure import Instance, Level, Need, Structure
+from dibs.search.machine import borrow, view, view_row
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -71,9 +72,9 @@ def roots(instances: Sequence[Instance], level: Level = "hidden", *, locked: boo
 def settle(structure: Structure, true: Bools, level: Level = "hidden", *, locked: bool = False) -> Root:
     """What follows where the literals `true` [n, L] are true and all others open."""
     least = {"eliminate": Need.REQUIRED + 1, "naked": Need.REQUIRED, "hidden": Need.IMPLIED}[level]
-    open_, true = ~true, true.copy()
-    consistent = _settle(open_, true, groups_of(structure), structure.need >= least, locked, False)
-    return Root(open_, true, consistent)
+    true = np.array(true, order="C")
+    open_ = ~true
+    return _settled(structure, open_, true, structure.need >= least, locked, False)
 
 
 def singles(structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
@@ -81,10 +82,26 @@ def singles(structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
 
     A group without open literals has its true one. Nothing is open or certain in a state that has no solution.
     """
-    left, certain = open_.copy(), np.zeros_like(open_)
-    consistent = _settle(left, certain, groups_of(structure), np.ones(structure.groups, bool), False, True)
+    left, certain = np.array(open_, order="C"), np.zeros(open_.shape, bool)
+    consistent = _settled(structure, left, certain, np.ones(structure.groups, bool), False, True).consistent
     left[~consistent] = certain[~consistent] = False
     return left, certain
+
+
+def _settled(structure: Structure, open_: Bools, true: Bools, forcing: Bools, locked: bool, emptied: bool) -> Root:
+    """`_settle`, in place."""
+    size, i8 = structure.groups, np.int64
+    room = Scratch(np.zeros(size, i8), np.zeros(size, i8), np.zeros(size, i8), np.zeros(size, bool), np.zeros(ENDS, i8))
+    found = Root(open_, true, np.ones(len(open_), bool))
+    _settle(found, groups_of(structure), room, forcing, locked, emptied)
+    return found
+
+
+class State(NamedTuple):
+    """Of one instance, [L] each."""
+
+    open: Bools
+    true: Bools
 
 
 class Scratch(NamedTuple):
@@ -94,77 +111,80 @@ class Scratch(NamedTuple):
     left: Ints  # [G] open members
     queue: Ints  # [G] a ring of groups to be looked at
     waits: Bools  # [G] whether a group is in it
-    ends: Ints  # [2] places of `queue` that were ever read, and written
+    ends: Ints  # [ENDS] HEAD and TAIL: where the ring is read next, and written; WAITING: how many are in it
 
 
-@entry()
-def _settle(open_: Bools, true: Bools, groups: Groups, forcing: Bools, locked: bool, emptied: bool) -> Bools:
-    """Settle each state, in place; [n] whether it is consistent. `forcing` [G]: the last open literal is taken.
+HEAD, TAIL, WAITING = range(3)
+ENDS = 3
+
+
+@entry(error_model="numpy")
+def _settle(found: Root, groups: Groups, room: Scratch, forcing: Bools, locked: bool, emptied: bool) -> None:
+    """Settle each state, in place. `forcing` [G]: the last open literal is taken.
 
     `emptied`: a group without an open literal has its true one, which is not among `true`.
     """
-    consistent = np.ones(len(open_), np.bool_)
-    room = scratch(groups)
-    for s in range(len(open_)):
-        count(open_[s], true[s], groups, room)
-        # To the end, whatever fails: what givens exclude is shown even where they exclude each other.
-        for g in range(len(forcing)):
-            if emptied and room.left[g] == 0:
-                room.held[g] = 1
-            if groups.exclusive[g] and room.held[g] > 0:
-                consistent[s] = consistent[s] and room.held[g] == 1
-                close(open_[s], g, -1, groups, forcing, locked, room)
-        if consistent[s]:
-            consistent[s] = follow(open_[s], true[s], groups, forcing, locked, room)
-    return consistent
+    states = State(found.open, found.true)
+    for i in range(len(found.consistent)):
+        found.consistent[i] = settle_one(
+            view_row(states, i), view(groups), view(room), borrow(forcing), locked, emptied
+        )
 
 
 @part
-def scratch(groups: Groups) -> Scratch:
-    """New, for states of these groups."""
-    size = len(groups.exclusive)
-    i8 = np.int64
-    return Scratch(
-        np.zeros(size, i8), np.zeros(size, i8), np.zeros(size, i8), np.zeros(size, np.bool_), np.zeros(2, i8)
-    )
+def settle_one(s: State, groups: Groups, room: Scratch, forcing: Bools, locked: bool, emptied: bool) -> bool:
+    """Settle one state; whether it is consistent."""
+    count(s, groups, room)
+    consistent = True
+    # To the end, whatever fails: what givens exclude is shown even where they exclude each other.
+    for g in range(len(forcing)):
+        if emptied and room.left[g] == 0:
+            room.held[g] = 1
+        if groups.exclusive[g] and room.held[g] > 0:
+            consistent = consistent and room.held[g] == 1
+            close(s, g, -1, groups, forcing, locked, room)
+    return consistent and follow(s, groups, forcing, locked, room)
 
 
 @part
-def count(open_: Bools, true: Bools, groups: Groups, room: Scratch) -> None:
+def count(s: State, groups: Groups, room: Scratch) -> None:
     """A new state: count the true and the open members of each group."""
-    room.ends[:] = 0
+    room.ends[HEAD] = room.ends[TAIL] = room.ends[WAITING] = 0
     for g in range(len(groups.exclusive)):
-        room.held[g] = room.left[g] = 0
-        room.waits[g] = False
+        held, left = 0, 0
         for i in range(groups.start[g], groups.start[g + 1]):
-            room.held[g] += true[groups.member[i]]
-            room.left[g] += open_[groups.member[i]]
+            held += s.true[groups.member[i]]
+            left += s.open[groups.member[i]]
+        room.held[g] = held
+        room.left[g] = left
+        room.waits[g] = False
 
 
 @part
-def follow(open_: Bools, true: Bools, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> bool:
-    """All that follows from a state that was counted: open_ and true [L], in place. Whether it is consistent.
+def follow(s: State, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> bool:
+    """All that follows from a state that was counted: in place. Whether it is consistent.
 
     Groups that have their true literal are `held`, and have no open one left where they are exclusive.
     """
     for g in range(len(forcing)):
         touch(g, groups, forcing, locked, room)
-    while room.ends[0] < room.ends[1]:
-        g = room.queue[room.ends[0] % len(forcing)]
-        room.ends[0] += 1
+    while room.ends[WAITING] > 0:
+        g = room.queue[room.ends[HEAD]]
+        room.ends[HEAD] = after(room.ends[HEAD], len(forcing))
+        room.ends[WAITING] -= 1
         room.waits[g] = False
         if room.held[g] > 0:
             continue
         if room.left[g] == 0:
             return False
-        v = first_open(open_, g, groups)
+        v = first_open(s, g, groups)
         if room.left[g] == 1:
-            take(open_, true, v, groups, forcing, locked, room)
+            take(s, v, groups, forcing, locked, room)
         else:
             for e in range(groups.begin[v], groups.begin[v + 1]):
                 other = groups.group[e]
-                if other != g and groups.exclusive[other] and inside(open_, g, other, groups):
-                    close(open_, other, g, groups, forcing, locked, room)
+                if other != g and groups.exclusive[other] and inside(s, g, other, groups):
+                    close(s, other, g, groups, forcing, locked, room)
     return True
 
 
@@ -173,50 +193,57 @@ def touch(g: Int, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -
     """Queue a group that something may follow from."""
     wanted = room.left[g] < 2 or (locked and groups.exclusive[g])
     if wanted and forcing[g] and room.held[g] == 0 and not room.waits[g]:
-        room.queue[room.ends[1] % len(forcing)] = g
-        room.ends[1] += 1
+        room.queue[room.ends[TAIL]] = g
+        room.ends[TAIL] = after(room.ends[TAIL], len(forcing))
+        room.ends[WAITING] += 1
         room.waits[g] = True
 
 
 @part
-def take(open_: Bools, true: Bools, v: Int, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> None:
+def after(place: Int, size: Int) -> Int:
+    """The next place of a ring."""
+    return place + 1 if place + 1 < size else 0
+
+
+@part
+def take(s: State, v: Int, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> None:
     """Literal `v`, which is open, is true."""
-    true[v] = True
-    open_[v] = False
+    s.true[v] = True
+    s.open[v] = False
     for e in range(groups.begin[v], groups.begin[v + 1]):
         room.held[groups.group[e]] += 1
         room.left[groups.group[e]] -= 1
     for e in range(groups.begin[v], groups.begin[v + 1]):
         if groups.exclusive[groups.group[e]]:
-            close(open_, groups.group[e], -1, groups, forcing, locked, room)
+            close(s, groups.group[e], -1, groups, forcing, locked, room)
 
 
 @part
-def close(open_: Bools, g: Int, but: Int, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> None:
+def close(s: State, g: Int, but: Int, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> None:
     """The open members of group `g` are out, but for those in group `but` (-1: all are out)."""
     for i in range(groups.start[g], groups.start[g + 1]):
         v = groups.member[i]
-        if open_[v] and (but < 0 or not within(v, but, groups)):
-            open_[v] = False
+        if s.open[v] and (but < 0 or not within(v, but, groups)):
+            s.open[v] = False
             for e in range(groups.begin[v], groups.begin[v + 1]):
                 room.left[groups.group[e]] -= 1
                 touch(groups.group[e], groups, forcing, locked, room)
 
 
 @part
-def first_open(open_: Bools, g: Int, groups: Groups) -> Int:
+def first_open(s: State, g: Int, groups: Groups) -> Int:
     """The first open literal of a group that has one."""
     i = groups.start[g]
-    while not open_[groups.member[i]]:
+    while not s.open[groups.member[i]]:
         i += 1
     return groups.member[i]
 
 
 @part
-def inside(open_: Bools, g: Int, other: Int, groups: Groups) -> bool:
+def inside(s: State, g: Int, other: Int, groups: Groups) -> bool:
     """Whether all open literals of group `g` are in group `other`."""
     for i in range(groups.start[g], groups.start[g + 1]):
-        if open_[groups.member[i]] and not within(groups.member[i], other, groups):
+        if s.open[groups.member[i]] and not within(groups.member[i], other, groups):
             return False
     return True
 
