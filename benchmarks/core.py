@@ -23,7 +23,7 @@ from dibs.bench.instances import load
 from dibs.problem import Instance
 from dibs.search.solve import BATCH, BLOCK
 from dibs.search.tree import state
-from dibs.search.tree.kernel import advance
+from dibs.search.tree.loop import advance
 from dibs.search.tree.search import TreeSearch
 
 ROUNDS = 7

@@ -312,7 +312,7 @@ from dibs.bench.instances import chosen
 from dibs.bench.runner import Bench
 from dibs.guide import Guidance
 from dibs.search import Options
-from dibs.search.tree.kernel import advance
+from dibs.search.tree.loop import advance
 guided = Guidance(guide=sys.argv[2])
 rows = Row("plain", Options()), Row("race", Options(after=0), guided), Row("DiBS", Options(), guided)
 plan = Experiment("x", "x", Choice(puzzles=sys.argv[1]), rows)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dibs import Asks, Options, Outcome
 from dibs.problem.structure import Instance, Level, Need, Structure
 from dibs.search.tree.search import TreeSearch
-from dibs.search.tree.kernel import DECIDES
+from dibs.search.tree.loop import DECIDES
 from dibs.search.tree.tables import tables
 
 Event = tuple[str, int]

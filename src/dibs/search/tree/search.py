@@ -23,7 +23,7 @@ from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.slices import LONGEST, MOST, fitted
 from dibs.search.tree import state
-from dibs.search.tree.kernel import advance
+from dibs.search.tree.loop import advance
 from dibs.search.tree.tables import DOMAIN, Tables, plane_bit, tables
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds

@@ -40,8 +40,8 @@ ENTERED, TRIED, FAILED, SOLVED, BEGUN = range(5)  # a domain, an address, -, -, 
 EVENT = 32
 
 # Options as numbers.
-BY_INDEX, BY_DEGREE, BY_CHANCE, BY_REACH = range(4)
-TIES = {"index": BY_INDEX, "degree": BY_DEGREE, "random": BY_CHANCE, "impact": BY_REACH}
+BY_INDEX, BY_DEGREE, BY_CHANCE, BY_IMPACT = range(4)
+TIES = {"index": BY_INDEX, "degree": BY_DEGREE, "random": BY_CHANCE, "impact": BY_IMPACT}
 ASCENDING, LCV, MCV, SHUFFLED, JW, BY_SCORE = range(6)  # the last one: by a ranking
 ORDERS = {"ascending": ASCENDING, "lcv": LCV, "mcv": MCV, "random": SHUFFLED, "jw": JW}
 NEVER, ALWAYS, BINARY, TERNARY = range(4)
