@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dibs
-from dibs import Asks, Sudoku, engines
+from dibs import Asks, Sudoku
 from dibs.bench.instances import load
 from dibs.problem.structure import Structure
 from dibs.search.contract import Around
@@ -173,7 +173,7 @@ def test_nothing_can_be_written_to() -> None:
 
     dibs.solve(PUZZLE, guide=Scored(look), level="naked")
     dibs.solve(PUZZLE, guide=Scored(look), level="hidden", strategy="nogoods")
-    engines.solve(PUZZLE, "cadical195", guide=Scored(look))
+    dibs.solve(PUZZLE, engine="cadical195", guide=Scored(look))
     assert len(seen) > 3
 
 
@@ -239,7 +239,7 @@ def test_every_instance_has_its_outcome_whatever_a_guide_does(way: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_other_engines_do_not_mind_either(way: str) -> None:
     wanted = dibs.solve(PUZZLE).solution
-    assert engines.solve(PUZZLE, "cadical195", guide=Vandal(way)).solution == wanted
+    assert dibs.solve(PUZZLE, engine="cadical195", guide=Vandal(way)).solution == wanted
 
 
 COMPILED = """

@@ -12,13 +12,13 @@ import dibs
 from dibs import CNF, Latin, Options, Problem
 from dibs.generate import latin
 from dibs.problem import Instance
+from dibs.search.nogoods import arrays
 from dibs.search.nogoods import search as learner
-from dibs.search.tree.search import TreeSearch
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.nogoods.search import Search, memory
-from dibs.search.nogoods import arrays
 from dibs.search.outcome import Outcome
 from dibs.search.root import roots
+from dibs.search.tree.search import TreeSearch
 from guides import BAD, SURE, Scored, seeded
 from randoms import mixture, stubborn, sudoku
 

@@ -287,9 +287,9 @@ def test_limits_and_several_solutions() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="count = 2"):
+    with pytest.raises(ValueError, match="max_solutions = 2"):
         ledgers(HARD, Options(max_solutions=2))
-    with pytest.raises(ValueError, match="after = 10"):
+    with pytest.raises(ValueError, match="guide_after = 10"):
         ledgers(HARD, Options(guide_after=10))
     with pytest.raises(ValueError, match="oracle"):
         ledgers(HARD, Options(order="oracle"), Scored(seeded))

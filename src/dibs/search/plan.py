@@ -220,10 +220,15 @@ class Request:
         elif self._nogoods(structure):
             search = "nogoods"
             options = self._nogood_options(options)
-            if "strategy" not in self.said:
+            if "strategy" not in self.said and "root" not in self.said:
                 notes.append(f"nogoods because the grid has more than {LARGE} cells")
         else:
-            options = self._tree_options(options, guided, notes)
+            if guided and options.max_solutions > 1 and options.guide_after is not None:
+                options = replace(options, guide_after=None)  # from the first node on, for whoever wants a guide
+                if not self._about_a_guide:
+                    notes.append("without the guide: a second search would find the same solutions again")
+                    guided, guidance = False, Guidance()
+            options = self._tree_options(options, guided)
         return Plan(search, options, guidance, guided, tuple(notes))
 
     def _nogoods(self, structure: Structure) -> bool:
@@ -250,12 +255,16 @@ class Request:
             **{name: getattr(usual, name) for name in OF_TREE if name in OPTIONS},
         )
 
-    def _tree_options(self, options: Options, guided: bool, notes: list[str]) -> Options:
+    @property
+    def _about_a_guide(self) -> bool:
+        """Whether anything that was said is about a guide."""
+        said = self.said
+        named = any(said.get(name) is not None for name in (*GUIDANCE, *OF_GUIDES))
+        return self.own_guide or named or said.get("select") == "confident"
+
+    def _tree_options(self, options: Options, guided: bool) -> Options:
         if not guided:
             options = without_guide(options, keep=self.said)
-        elif options.max_solutions > 1 and options.guide_after is not None:
-            notes.append("without the guide: a second search would find the same solutions again")
-            options = without_guide(options)
         if options.max_solutions > 1 and options.strategy != "dfs":
             options = replace(options, strategy="dfs")
         if options.strategy == "dfs" and "restart_base" in self.said:
