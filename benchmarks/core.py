@@ -128,7 +128,7 @@ def sizes() -> None:
             values[rng.choice(np.flatnonzero(values))] = rng.integers(1, n + 1)  # mostly unsatisfiable: long searches
             puzzles.append(dibs.Sudoku(values))
         for level in ("naked", "hidden"):
-            options = dibs.Options(level=level, nodes=2000)  # type: ignore[arg-type]
+            options = dibs.Options(level=level, max_nodes=2000)  # type: ignore[arg-type]
             TreeSearch(puzzles, options).run()
             engine = TreeSearch(puzzles, options, block=64)
             begin = perf_counter()

@@ -252,7 +252,7 @@ def test_help_teaches(run: Run) -> None:
     assert run().out == top.out
     text = " ".join(run("solve", "--help").out.replace("│", " ").split())
     for field in [*fields(dibs.Options), *fields(Guidance)]:
-        assert f"--{field.name}" in text
+        assert f"--{field.name.replace('_', '-')}" in text
         assert field.metadata["help"] in text
         assert ", ".join(field.metadata["choices"]) in text
     assert run("--version").out == f"{dibs.__version__}\n"
