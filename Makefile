@@ -39,6 +39,7 @@ lowest:
 	$(LOWEST)/bin/uv pip compile --quiet --resolution lowest-direct --extra test --python $(LOWEST)/bin/python \
 	  --output-file $(LOWEST)/lowest.txt pyproject.toml
 	$(LOWEST)/bin/pip install --quiet --constraint $(LOWEST)/lowest.txt --editable '.[test]'
+	$(LOWEST)/bin/dibs warm
 	$(LOWEST)/bin/python -m pytest -q -n auto --maxprocesses 4 $(LOWEST_TESTS)
 
 # The page of the playground is tested in Debian's chromium; where it is missing and cannot be installed, those tests are skipped.
