@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
+.PHONY: run test check quick lowest chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -28,6 +28,19 @@ quick: $(VENV)/.test-installed
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
+
+# The lowest versions that pyproject.toml allows, in an environment of their own, and the tests that use most of them.
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/test_compiled.py tests/test_ranges.py tests/test_writing.py tests/problem tests/search/test_counters.py \
+  tests/guide/test_native.py tests/guide/test_runtime.py tests/bench/test_records.py tests/commands/test_cli_start.py
+lowest:
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet uv
+	$(LOWEST)/bin/uv pip compile --quiet --resolution lowest-direct --extra test --python $(LOWEST)/bin/python \
+	  --output-file $(LOWEST)/lowest.txt pyproject.toml
+	$(LOWEST)/bin/pip install --quiet --constraint $(LOWEST)/lowest.txt --editable '.[test]'
+	$(LOWEST)/bin/dibs warm
+	$(LOWEST)/bin/python -m pytest -q -n auto --maxprocesses 4 $(LOWEST_TESTS)
 
 # The page of the playground is tested in Debian's chromium; where it is missing and cannot be installed, those tests are skipped.
 chromium:
@@ -117,5 +130,5 @@ $(VENV)/.test-installed: pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist build
+	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache dist build
 	find . -name __pycache__ -type d -exec rm -rf {} +

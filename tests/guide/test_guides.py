@@ -374,3 +374,20 @@ def test_oracle_on_many_and_no_solutions() -> None:
     assert dibs.solve(blank, order="oracle").backtracks == 0
     wrong = Sudoku.parse("1..2" + "..1." + "...." + "2..1")
     assert dibs.solve(wrong, order="oracle").status == dibs.solve(wrong).status
+
+
+def test_asks_about_states_of_ones_own() -> None:
+    """At the root and about all that is open, unless it is said otherwise; some of them are asks of their own."""
+    instances = [Sudoku.parse("." * 16), Sudoku.parse("1" + "." * 15)]
+    true = np.zeros((2, 64), bool)
+    true[1, 0] = True
+    asks = Asks.of(instances[0].structure, instances, ~true, true)
+    assert asks.selecting
+    assert np.array_equal(asks.candidates, ~true)
+    assert (asks.rows.tolist(), asks.depth.tolist()) == ([0, 1], [0, 0])
+    one = asks.subset(np.array([1]))
+    assert (one.instances, one.rows.tolist(), len(one)) == ([instances[1]], [1], 1)
+    assert np.array_equal(one.true, true[1:])
+    with pytest.raises(ValueError, match="read-only"):
+        one.open[0, 0] = False
+    assert asks.subset(np.arange(2)) is asks

@@ -9,19 +9,21 @@ an `Instance` adds the literals that are given. The kernel's tables are built on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import chain
 from operator import index
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 Level = Literal["eliminate", "naked", "hidden"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+Made = TypeVar("Made")
 
 Ints = NDArray[np.integer[Any]]
 Groups = Sequence[Ints] | Sequence[Sequence[int]] | Ints  # lists of literals, or a 2-D array with a group in each row
@@ -197,3 +199,20 @@ def as_literals(literals: Iterable[int], limit: int, what: str) -> NDArray[np.in
         bad = int(array[(array < 0) | (array >= limit)][0])
         raise ValueError(f"{what}: literal {bad} is out of range 0..{limit - 1}")
     return array
+
+
+def per_structure(make: Callable[[Structure], Made]) -> Callable[[Structure], Made]:
+    """What `make` makes of a structure is made once, and goes with it: every formula has a structure of its own.
+
+    It must not refer to the structure, which would live as long as that does.
+    """
+    made: WeakKeyDictionary[Structure, Made] = WeakKeyDictionary()
+
+    @wraps(make)
+    def find(structure: Structure) -> Made:
+        found = made.get(structure)
+        if found is None:
+            found = made[structure] = make(structure)
+        return found
+
+    return find
