@@ -32,7 +32,7 @@ from dibs.problem import Instance
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods import search as learner
 from dibs.search.options import OF_GUIDES, OF_TREE
-from dibs.search.solve import solve_together
+from dibs.solving import solve_together
 from guides import BAD, SURE, Scored, meddling
 from judge import solutions
 from randoms import cnf, formula, formulas, latin, problem, siblings, sudoku, union

@@ -26,8 +26,8 @@ from dibs.model.cost import NODES, sibling_nodes
 from dibs.model.puzzles import solve
 from dibs.model.states import solution_paths, truth
 from dibs.search.plan import Request
-from dibs.search.solve import solve_together
 from dibs.search.stream import GUIDED_BATCH
+from dibs.solving import solve_together
 from dibs.study.judge import judge
 from figures import COLOURS, FOLDER, GUIDE, LINES, MARKERS, changed, origin, write
 

@@ -30,7 +30,7 @@ from dibs.guide.denoiser import Denoiser
 from dibs.problem import InputError
 from dibs.search import Options
 from dibs.search.plan import Request
-from dibs.search.solve import solve_together
+from dibs.solving import solve_together
 from runs import leftovers, opened, plan, ready, same
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT
 

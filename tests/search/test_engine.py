@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 import dibs
 from dibs import Asks, Options, Problem, Sudoku, WrongSolution
 from dibs.bench.instances import load
-from dibs.search.solve import solve_together, solver
 from dibs.search.stream import GUIDED_LEAST, solve_batches
 from dibs.search.tree.search import TreeSearch
+from dibs.solving import solve_together, solver
 
 PUZZLE = Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")
 

@@ -15,7 +15,7 @@ from dibs.guide import Asks, DiBS
 from dibs.problem import CNF, InputError, Instance, Latin, Sudoku
 from dibs.problem.structure import Structure
 from dibs.search import Options
-from dibs.search.solve import solve_together
+from dibs.solving import solve_together
 from dibs.study.witness import Path, Witness, solutions
 from shell import BLANK, UNSAT
 

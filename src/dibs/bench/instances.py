@@ -112,7 +112,7 @@ def revealed(instances: Sequence[Instance], givens: int, seed: int) -> list[Inst
 
     Which cells come first depends on the seed only: a puzzle with 20 givens has those that it has with 19.
     """
-    from dibs.search.solve import solve_together
+    from dibs.solving import solve_together
 
     found: list[Instance] = []
     for one, outcome in zip(instances, solve_together(instances, policy="plain"), strict=True):

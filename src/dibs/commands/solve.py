@@ -25,6 +25,7 @@ from dibs.search.plan import PolicyName, Request
 from dibs.search.solver import Solver
 from dibs.search.stream import solve_batches
 from dibs.search.tree import kernel_ready
+from dibs.solving import ready
 
 COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
@@ -100,7 +101,7 @@ def solve(
     text = source.find(puzzle)
     try:
         request = Request(policy, given.as_dict(), engine=engine)
-        solver = Solver.of(request, proof=proof)
+        solver = ready(request, proof=proof)
         items = read_instances(text.source, family, source.parse_box(box), name=text.name, limits=limits)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None

@@ -43,17 +43,13 @@ class Solver:
 
     @classmethod
     def of(cls, request: Request, guide: Ranks | None = None, proof: str | os.PathLike[str] | None = None) -> Solver:
-        """As a request says; `guide`: the user's own, otherwise it is the one that the request names."""
+        """As a request says. `guide`: the user's own, or the one that the request names: `dibs.solving` loads it."""
         if proof is not None:
             check_proofs(request.engine)
         if request.engine != "own":
             adapter(request.engine)  # raises, in one line, where it is not installed
         if request.options.order == "oracle":
             guide = Oracle()
-        elif guide is None and request.guidance.guide is not None:
-            from dibs.guide.lazy import lazy_guide
-
-            guide = lazy_guide(request.guidance)
         found = cls(request.plan, guide, proof)
         found.eager = guide is not None and request.options.guide_after is None
         return found
