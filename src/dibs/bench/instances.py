@@ -64,11 +64,12 @@ def generated(choice: Choice) -> Instances:
     cells = choice.cells()
     count = choice.sample or FORMULAS
     counts = count if isinstance(count, tuple) else (count,) * len(cells)
-    some = [one for (cell, seed), count in zip(cells, counts, strict=True) for one in cell.made(count, seed)]
-    owner = [cell for (cell, _), count in zip(cells, counts, strict=True) for _ in range(count)]
+    parts = [list(cell.made(count, seed)) for (cell, seed), count in zip(cells, counts, strict=True)]
+    some = [one for part in parts for one in part]
+    owner = [cell for (cell, _), part in zip(cells, parts, strict=True) for _ in part]
     return Instances(
         every=some,
-        number=[i for count in counts for i in range(count)],
+        number=[i for part in parts for i in range(len(part))],
         givens=[0] * len(some),
         variables=[cell.variables or 0 for cell in owner],
         cell=[cell.label if choice.cell else "" for cell in owner],
