@@ -424,8 +424,8 @@ def test_a_real_cluster_that_loses_a_worker(
     compiled = folder()
     assert compiled is not None
     kept = str(compiled.parent)  # another home has none: workers would say that they compile
-    paths = {"HOME": str(home), "RAY_TMPDIR": str(home), "NUMBA_CACHE_DIR": kept}
-    with short(*words, later=(HALFWAY, gate), **paths) as process:
+    running = short(*words, later=(HALFWAY, gate), HOME=str(home), RAY_TMPDIR=str(home), NUMBA_CACHE_DIR=kept)
+    with running as process:
 
         def busy() -> list[int]:
             return [pid for pid, line in children(process.pid).items() if line.startswith("ray::_perform")]
