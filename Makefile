@@ -19,15 +19,16 @@ check: $(VENV)/.test-installed chromium
 	$(BIN)/dibs warm
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-# For every change: lint, types, and the tests that catch most.
-QUICK := tests/test_ranges.py tests/test_writing.py tests/test_mutants.py tests/problem tests/search/test_counters.py \
-  tests/search/test_selfcheck.py tests/search/test_agreement.py tests/search/test_engine.py tests/guide/test_guides.py
+# For every change: lint, types, and the tests that catch most (within a minute on two quiet cores).
+QUICK := tests/test_ranges.py tests/problem tests/search/test_counters.py tests/search/test_selfcheck.py \
+  tests/search/test_agreement.py tests/search/test_engine.py tests/guide/test_guides.py tests/commands/test_every_option.py \
+  tests/examples/test_templates.py
 quick: $(VENV)/.test-installed
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK) -k 'not bombs and not does_something'
 
 # The lowest versions that pyproject.toml allows, in an environment of their own, and the tests that use most of them.
 LOWEST := .venv-lowest
@@ -53,9 +54,10 @@ chromium:
 agreement: $(VENV)/.test-installed
 	PYTHONPATH=tests/support $(BIN)/python benchmarks/agreement.py $(if $(TRIPLES),--triples $(TRIPLES))
 
-# The 10,000 random problems of the tests under all options and guides together, and 10,000 formulas (20 minutes).
+# The 10,000 random problems of the tests under all options and guides together, 10,000 formulas, and 7,500 draws of random
+# options from Python and the shell (half an hour).
 all-options: $(VENV)/.test-installed
-	$(BIN)/python -m pytest tests/search/test_answers.py tests/search/external/test_engines_agree.py --all-options
+	$(BIN)/python -m pytest tests/search/test_answers.py tests/search/external/test_engines_agree.py tests/commands/test_every_option.py --all-options
 
 # The nogood search on ten kinds of problems that fall apart, a million failures each, every nogood verified (hours;
 # CONFLICTS=20000 is a minute).

@@ -190,14 +190,14 @@ def test_some_are_refused_and_some_are_not(run: Run) -> None:
             PUZZLE,
             "",
             "tree search, level hidden, values ascending; plain (MRV, ties by impact, depth first); from 1,000 nodes "
-            "on a guided one beside it: branching where the guide is sure, runs of 32 nodes and more; guide relational, "
-            "asked at any node, a ranking serves while it is 0.9 sure",
+            "on a guided one beside it: branching where the guide is sure, runs of 32 nodes and more; guide "
+            "relational, asked at any node, a ranking serves while it is 0.9 sure",
         ),
         (
             LARGE,
             "--nodes 5000",
-            "nogood search on what singles and locked sets leave open at the root, level hidden; values ascending, runs "
-            "of 256 failures and more; guide relational-sudoku, asked about the root after 96 nodes, then on dives; at "
+            "nogood search on what singles and locked sets leave open at the root, level hidden; values ascending, "
+            "runs of 256 failures and more; guide relational-sudoku, asked about the root after 96 nodes, then on dives; at "
             "most 5,000 nodes; nogoods because the grid has more than 256 cells",
         ),
         (

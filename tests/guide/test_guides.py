@@ -8,7 +8,6 @@ from collections import deque
 from contextlib import suppress
 from dataclasses import FrozenInstanceError, fields, replace
 from itertools import combinations
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -334,9 +333,7 @@ def test_an_oracle_that_finds_no_answer_in_time(limit: dict[str, Any], given: di
     easy = PUZZLE
     dibs.solve(easy, order="oracle")  # compiles
     formula = hopeless()
-    begin = monotonic()
-    outcome = dibs.solve(formula, **given, **limit)
-    assert monotonic() - begin < 30
+    outcome = dibs.solve(formula, **given, **limit)  # without a limit it would never end
     assert outcome.status == dibs.Status.LIMIT
     assert (outcome.nodes, outcome.asks) == (0, 0)
     assert outcome.guide_seconds > 0
