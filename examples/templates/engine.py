@@ -10,14 +10,13 @@ from collections import Counter
 from contextlib import suppress
 
 from dibs.search.external.task import Found, Task
-
 from dibs.search.outcome import Status
 
 Clauses = list[list[int]]
 
 
 def run(task: Task) -> Found:
-    """`task.formula` has the clauses, `task.instance` the groups; `task.advisor` is the guide of one that takes it."""
+    """`task.formula` has the clauses, `task.instance` the groups; `task.wishes` is what a guide would choose."""
     counted: Counter[str] = Counter()
     status, true = Status.LIMIT, None
     with suppress(TimeoutError):

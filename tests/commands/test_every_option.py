@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from dibs.guide.guidance import Guidance
 
 import dibs
 import draws
 from dibs import CNF, Latin, Outcome, Problem, Sudoku, engines
 from dibs.generate import latin, sat
-from dibs.guide.load import chosen as guide_from
+from dibs.guide.lazy import lazy_guide as guide_from
 from dibs.problem import Instance
+from dibs.search.guidance import Guidance
 from judge import solutions
 from randoms import mixture
 from shell import SEARCHED, Result, Run, runner

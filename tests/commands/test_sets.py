@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dibs.bench.kinds import InstanceKind
 
 from dibs import Latin, Sudoku, sets
 from dibs.bench.experiment import Choice
 from dibs.bench.instances import chosen
+from dibs.bench.kinds import InstanceKind
 from dibs.generate import latin, sudoku
 from dibs.problem import InputError
 from dibs.sets import SETS
@@ -123,8 +123,8 @@ def test_a_cell_takes_its_class_from_the_set(run: Run, tmp_path: Path) -> None:
     assert len({one.line() for one in some}) == 3
     assert {one.line() for one in some} < {one.line() for one in QWH}
     assert list(cell.made(2, 7)) == some[:2]
-    every = chosen(Choice(cell=(cell, InstanceKind(family="published", set="qwh", order=60))))
-    assert (every.cell, every.number) == (["qwh 50, 30 % filled"] * 4 + ["qwh 60"] * 2, [0, 1, 2, 3, 0, 1])
+    every = chosen(Choice(kind=(cell, InstanceKind(family="published", set="qwh", order=60))))
+    assert (every.kind, every.number) == (["qwh 50, 30 % filled"] * 4 + ["qwh 60"] * 2, [0, 1, 2, 3, 0, 1])
     with pytest.raises(InputError, match=r"nothing of qwh 70 is here: `dibs data get qwh --from FOLDER`"):
         InstanceKind(family="published", set="qwh", order=70).made(1, 0)
     for bad, message in (({"set": "qw"}, "set = 'qw': choose one of qwh,"), ({}, "the family published needs set")):

@@ -17,11 +17,11 @@ CELLS = [{"family": "published", "set": "qwh" if said else "color03", **said} fo
 
 def shown(folder: Path, **rows: list[dict[str, Any]]) -> Section:
     told = [{"name": row, "options": {"seconds": 100}, "guidance": {}, "asked": "everywhere"} for row in rows]
-    return section(made(folder, "published", rows, choice={"cell": CELLS}, rows=told))
+    return section(made(folder, "published", rows, choice={"kind": CELLS}, rows=told))
 
 
 def search(label: str, cpu: float, status: str = "SAT", seconds: float = 9.0) -> dict[str, Any]:
-    return {"cell": label, "cpu_seconds": cpu, "status": status, "search_seconds": seconds}
+    return {"kind": label, "cpu_seconds": cpu, "status": status, "search_seconds": seconds}
 
 
 def test_shares_by_cpu_time(tmp_path: Path) -> None:

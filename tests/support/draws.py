@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from dibs.commands.fields import Given
-from dibs.guide.guidance import Guidance
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.plan import PolicyName
 
