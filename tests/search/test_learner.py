@@ -15,7 +15,7 @@ from dibs.problem import Instance
 from dibs.search import learner
 from dibs.search.engine import Engine
 from dibs.search.learner import Search, learn, memory
-from dibs.search.nogoods import arrays
+from dibs.search.nogoods import arrays, dives
 from dibs.search.outcome import Outcome
 from guides import BAD, SURE, Scored, seeded
 from randoms import mixture, stubborn, sudoku
@@ -56,9 +56,12 @@ def test_the_answers_are_those_of_the_plain_search(judged: Judged, level: str) -
 
 @pytest.fixture
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dives begin after two failures, and ask at every other node."""
-    monkeypatch.setattr(learner, "DIVE", 2)
-    monkeypatch.setattr(learner, "EVERY", 2)
+    """Dives begin after two failures, and ask at every other node; walks are short and many."""
+    monkeypatch.setattr(dives, "DIVE", 2)
+    monkeypatch.setattr(dives, "EVERY", 2)
+    monkeypatch.setattr(dives, "ASKS", 1000)
+    monkeypatch.setattr(dives, "CHECK", 1)
+    monkeypatch.setattr(dives, "LEAST", 100)
 
 
 def test_no_guide_changes_an_answer(judged: Judged, restless: None) -> None:

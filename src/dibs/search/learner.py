@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dibs.guide.asks import Asks, Guide, Ranks, as_guide, checked
 from dibs.problem.structure import Instance, Level, Need, Structure
+from dibs.search.alldifferent import unmatched
 from dibs.search.engine import LONGEST, MOST, Engine, fitted, verified
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem
@@ -133,10 +134,12 @@ class Search:
         self._unit = min(options.unit, LONGEST)
         self._slice = FIRST_NODES  # nodes until the next look at the clock
         self._most = MOST if options.nodes is None else min(options.nodes, MOST)
-        self._walker = Walker(self.problem, (options.seed, place))
+        self._walker = Walker(self.problem, options.seed)
         most = asks if options.asks is None else min(asks, options.asks)
         self._dives = Dives(most, min(options.after or 0, NEVER), self._walker.able)
         self._at_root = False  # the next answer is about the root
+        self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
+        self._filtered = -1  # literals that the root had decided when it was last filtered
         self.seconds = seconds + perf_counter() - begin
 
     @property
@@ -165,6 +168,7 @@ class Search:
                 self._walk(stopped)
             elif step == "dive":
                 self._to_root(stopped)
+                self._filter()
                 self._at_root = True
             if step in ("ask", "dive"):
                 return self._going()
@@ -177,6 +181,19 @@ class Search:
         """Begin a run."""
         self.memory.counts[arrays.RUN_END] = 0
         self._run(self._nodes, NEVER, stopped)
+
+    def _filter(self) -> None:
+        """At the root: exclude what is in no perfect matching, until nothing more follows."""
+        m, counts = self.memory, self.memory.counts
+        while self.filters and counts[arrays.LEVEL] == 0 and counts[arrays.TRAIL] > self._filtered and self._going():
+            begin = perf_counter()
+            self._filtered = int(counts[arrays.TRAIL])
+            out = unmatched(self.problem, m.state == arrays.OPEN)
+            if out is None:
+                counts[arrays.PHASE] = arrays.UNSAT
+            else:
+                loop.exclude(self.problem, m, out)
+            self.seconds += perf_counter() - begin
 
     def _walk(self, stopped: Callable[[], bool]) -> None:
         """Walk for a while, a slice of time after the other. What a walk has solved, the search follows."""

@@ -53,12 +53,10 @@ class Dives:
         if failures < self.pause_at:
             return "search"
         self.pause_at = failures + CHECK
-        used = effort + self._asked
-        if self.walks and SHARE * used - self._walked >= LEAST:
-            return "walk"
         if failures >= self._dive_at and self.ask_at == NEVER and self._asked <= effort + self._walked:
             return self._dive(failures)
-        return "search"
+        due = SHARE * (effort + self._asked) - self._walked
+        return "walk" if self.walks and due >= LEAST else "search"
 
     def _dive(self, failures: int) -> Step:
         self._dive_at = failures + DIVE if not self._begun else 2 * failures

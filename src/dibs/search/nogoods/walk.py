@@ -95,13 +95,13 @@ def match(t: Lines, w: Walk, cell: NDArray[np.int32], order: NDArray[np.int32]) 
 
 @part
 def draw(w: Walk, below: Int) -> Int:
-    """A random number: xorshift."""
+    """A random number from 0 on: xorshift, and a product in place of a slow division."""
     x = w.random[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
     x ^= x << np.uint64(17)
     w.random[0] = x
-    return np.int64(x >> np.uint64(33)) % below
+    return np.int64(((x >> np.uint64(32)) * np.uint64(below)) >> np.uint64(32))
 
 
 @part

@@ -17,7 +17,7 @@ class Walker:
     sequence would do as well): some beginnings lead nowhere.
     """
 
-    def __init__(self, problem: Problem, seed: tuple[int, ...]) -> None:
+    def __init__(self, problem: Problem, seed: int) -> None:
         self.problem = problem
         self.seed = seed
         self.looks = 0  # swaps that were looked at in all walks
@@ -34,7 +34,7 @@ class Walker:
         """Walk on for so many looks; whether nothing clashes any more. `score` [L]: log-probabilities."""
         assert self._lines is not None
         if self._walk is None:
-            rng = np.random.default_rng((*self.seed, self.begun))
+            rng = np.random.default_rng((self.seed, self.begun))
             liking = np.nan_to_num(score.astype(np.float64), nan=FAINT, neginf=FAINT, posinf=0)
             self._walk = walk.begin(self._lines, np.clip(liking, FAINT, 0) + rng.gumbel(size=len(score)), rng)
             self.begun += 1
