@@ -23,7 +23,7 @@ from dibs.search.alldifferent import unmatched
 from dibs.search.engine import LONGEST, MOST, Engine, fitted, verified
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem
-from dibs.search.nogoods.dives import GROUPS, LOOKS, Dives
+from dibs.search.nogoods.dives import GROUPS, Dives
 from dibs.search.nogoods.walker import Walker
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
@@ -134,9 +134,9 @@ class Search:
         self._unit = min(options.unit, LONGEST)
         self._slice = FIRST_NODES  # nodes until the next look at the clock
         self._most = MOST if options.nodes is None else min(options.nodes, MOST)
-        self._walker = Walker(self.problem, options.seed)
+        self._walker: Walker | None = None
         most = asks if options.asks is None else min(asks, options.asks)
-        self._dives = Dives(most, min(options.after or 0, NEVER), self._walker.able)
+        self._dives = Dives(len(self.open), most, min(options.after or 0, NEVER))
         self._at_root = False  # the next answer is about the root
         self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
         self._filtered = -1  # literals that the root had decided when it was last filtered
@@ -168,7 +168,6 @@ class Search:
                 self._walk(stopped)
             elif step == "dive":
                 self._to_root(stopped)
-                self._filter()
                 self._at_root = True
             if step in ("ask", "dive"):
                 return self._going()
@@ -197,15 +196,20 @@ class Search:
 
     def _walk(self, stopped: Callable[[], bool]) -> None:
         """Walk for a while, a slice of time after the other. What a walk has solved, the search follows."""
-        left = self._dives.budget(self._effort)
-        while left > 0 and self._going() and not stopped():
+        begin = perf_counter()
+        if self._walker is None:
+            self._to_root(stopped)
+            self._filter()
             begin = perf_counter()
-            before = self._walker.looks
-            solved = self._walker.advance(self.memory.score, min(left, WALK))
-            left -= self._walker.looks - before
-            self._dives.walked(self._walker.looks - before)
-            self.seconds += perf_counter() - begin
-            if solved:
+            self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, self.options.seed)
+            self._dives.walks = self._walker.able
+        left = self._dives.budget(self._effort) if self._dives.walks else 0
+        while left > 0 and self._going() and not stopped():
+            looks = self._walker.advance(self.memory.score, min(left, WALK))
+            left -= looks
+            self._dives.walked(looks)
+            self.seconds, begin = self.seconds + perf_counter() - begin, perf_counter()
+            if self._walker.solved:
                 self._walker.hand_over(self.memory)
                 self._to_root(stopped)
                 break
