@@ -37,7 +37,7 @@ def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto") -
     """The model of a folder that has been verified; `threads` for one forward pass."""
     if card.kind == "transformer":
         return Transformer(Session(folder, threads, ["tokens"]), folder, card)
-    if runtime == "auto" and not _has_gpu() and _compiles():
+    if runtime == "auto" and not _has_gpu() and compiles():
         return Compiled(folder, card, threads)
     # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
     inputs = ["literal", "group"] if card.family == "cnf" else ["groups"]
@@ -52,7 +52,7 @@ def _has_gpu() -> bool:
     return GPU in onnxruntime.get_available_providers()
 
 
-def _compiles() -> bool:
+def compiles() -> bool:
     """Whether Numba is switched on: `NUMBA_DISABLE_JIT=1` is for looking into kernels."""
     from numba.core import config
 

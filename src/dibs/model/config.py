@@ -28,7 +28,7 @@ class Model:
     kind: Kind = _key("relational", "which denoiser")
     width: int = _key(32, "of the hidden state", 1, MOST)
     rounds: int = _key(16, "relational: how often messages pass", 1, MOST)
-    reach: int = _key(
+    inference_rounds: int = _key(
         0, "relational: rounds of the finished guide, whose weights can go on; 0: as in training", 0, MOST
     )
     layers: int = _key(3, "transformer: blocks", 1, LAYERS)
@@ -68,9 +68,10 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    steps: int = _key(10_000, "batches; each updates the weights once, or once a segment", 1)
+    steps: int = _key(10_000, "of `updates` each", 1)
     batch: int = _key(64, "states of one update, in each process", 1)
-    segments: int = _key(1, "relational: a step has 1 to so many segments of `rounds`, an update after each", 1, 1000)
+    updates: int = _key(1, "relational: updates of the weights in a step, one after each segment of `rounds`", 1, 1000)
+    segments: int = _key(1, "relational: a state stays for 1 to so many segments, fewer if it is solved", 1, 1000)
     lr: float = _key(2e-3, "highest learning rate", 0)
     schedule: Schedule = _key("trapezoid", "trapezoid: constant, then falling over `decay`")
     warmup: int = _key(100, "steps until the highest learning rate", 0)
@@ -78,7 +79,7 @@ class Train:
     weight_decay: float = _key(1e-4, "of AdamW", 0)
     clip: float = _key(1.0, "largest norm of a gradient", 0)
     start: str = _key("", "begin with the weights of this guide, by name or folder, in place of random ones")
-    ema: float = _key(0.999, "decay of the averaged weights, which are the ones that are used", 0, 1)
+    ema: float = _key(0.999, "decay of the averaged weights, which are the ones that are used, in an update", 0, 1)
     seed: int = _key(0, "of weights, batches and dropout", 0)
     mix: dict[str, float] = _key({}, "share of each source in a batch; by default as many as there are")
     root: float = _key(1 / 3, "relational: share of states at the root", 0, 1)
@@ -122,9 +123,15 @@ class Config:
                 raise InputError(f"[{key}] is not a table", file=file)
             check_keys(part, {f.name for f in fields(kind)}, file, f"[{key}] ")
             parts.append(kind(**{k: _checked(kind, k, v, f"[{key}] ", file) for k, v in part.items()}))
-        if parts[0].kind != "relational" and parts[2].segments > 1:
+        if parts[0].kind != "relational" and max(parts[2].segments, parts[2].updates) > 1:
+            key = "segments" if parts[2].segments > 1 else "updates"
             raise InputError(
-                f"[train] segments = {parts[2].segments}: a {parts[0].kind} has no hidden state to carry", file
+                f"[train] {key} = {getattr(parts[2], key)}: a {parts[0].kind} has no hidden state to carry", file
+            )
+        if parts[2].segments > parts[2].updates:
+            raise InputError(
+                f"[train] segments = {parts[2].segments}: a step has {parts[2].updates} updates, one for each segment",
+                file,
             )
         return cls(name, *parts)
 

@@ -73,9 +73,20 @@ class Relational(nn.Module):
         """The arguments that make this module again."""
         return {"width": self.width, "rounds": self.rounds}
 
-    def forward(self, x: Inputs, heads: tuple[int, ...] = (), hidden: Tensor | None = None) -> Passed:
-        """Logits after each of the rounds `heads`, by default after the last one only; from `hidden` on if given."""
-        h = self.enter(x.features) if hidden is None else hidden
+    def forward(
+        self,
+        x: Inputs,
+        heads: tuple[int, ...] = (),
+        hidden: Tensor | None = None,
+        fresh: Tensor | None = None,
+    ) -> Passed:
+        """Logits after each of the rounds `heads`, by default after the last one only; from `hidden` on if given.
+
+        Literals that are `fresh` [N] begin anew nevertheless.
+        """
+        h = self.enter(x.features)
+        if hidden is not None:
+            h = hidden if fresh is None else torch.where(fresh[:, None], h, hidden)
         given = self.given(x.features)
         logits = []
         for turn in range(1, self.rounds + 1):
