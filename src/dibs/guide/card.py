@@ -48,7 +48,12 @@ class Range(NamedTuple):
 
 
 CONFIG: dict[str, dict[str, Range]] = {
-    "relational": {"width": Range(1, MOST), "rounds": Range(1, MOST)},
+    "relational": {
+        "width": Range(1, MOST),
+        "rounds": Range(1, MOST),  # that a state may have
+        "trained_rounds": Range(1, MOST * MOST, needed=False),  # that it had in training, at most
+        "settled": Range(0, 1, needed=False, whole=False),  # no more rounds where log-probabilities change by less
+    },
     "transformer": {
         "cells": Range(1, 36**2),
         "size": Range(1, 36),

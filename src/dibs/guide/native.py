@@ -19,6 +19,10 @@ from dibs.problem.structure import Structure
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
+
+EVERY = 4  # rounds from one look at the log-probabilities to the next
+FLOOR = np.float32(-5)  # of a log-probability: what is as unlikely may become ever more so
 
 
 class Weights(NamedTuple):
@@ -98,12 +102,12 @@ def _padded(array: Floats, *axes: int) -> Floats:
 
 
 @part
-def _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first):  # type: ignore[no-untyped-def]
+def _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first, cell):  # type: ignore[no-untyped-def]
     """The open literals of a state and the groups that have any; the groups of each kind begin at a whole tile.
 
     Groups with a true literal are left out. Fills `literal`, `size` and `number` of groups (size 0: left out), `edge`
-    (where the groups of each literal are, in bytes; from `at` on) and `first` (of each kind). Returns how many literals
-    there are.
+    (where the groups of each literal are, in bytes; from `at` on), `first` (of each kind) and `cell` (of each literal,
+    -1 if it is left out). Returns how many literals there are.
     """
     size[:] = 0
     count = 0
@@ -133,11 +137,13 @@ def _network(open_, true, s, group, begin, kind, wide, literal, size, number, ed
     edges = 0
     for i in range(count):
         v = literal[i]
-        at[i] = edges
+        at[i], cell[i] = edges, -1
         for e in range(begin[v], begin[v + np.uintp(1)]):
             if size[group[e]] > 0:
                 edge[edges] = number[group[e]] * np.uintp(4 * wide)
                 edges += 1
+                if kind[group[e]] == 0:
+                    cell[i] = number[group[e]]
     at[count] = edges
     return count
 
@@ -167,11 +173,46 @@ def _enter(count, literal, group, begin, kind, size, features, enter, given_, wi
                 given[row + j] += value * given_[f, j]
 
 
+@part
+def scores(z, count, wide, score, out):  # type: ignore[no-untyped-def]
+    """The logits `out` [count] from the rows of z after the last layer norm."""
+    for i in range(count):
+        row, found = np.uintp(i * wide), np.float32(0)
+        for j in range(np.uintp(wide)):
+            found += z[row + j] * score[j]
+        out[i] = found
+
+
+@part
+def _change(score, count, cell, top, mass, before):  # type: ignore[no-untyped-def]
+    """How much the log-probabilities differ at most from `before` [count], which they become; those below FLOOR do not.
+
+    `top` and `mass` are room for a number for each cell.
+    """
+    for i in range(count):
+        if cell[i] >= 0:
+            top[cell[i]], mass[cell[i]] = LOWEST, ZERO
+    for i in range(count):
+        if cell[i] >= 0:
+            top[cell[i]] = max(top[cell[i]], score[i])
+    for i in range(count):
+        if cell[i] >= 0:
+            mass[cell[i]] += np.exp(score[i] - top[cell[i]])
+    most = ZERO
+    for i in range(count):
+        if cell[i] >= 0:
+            now = max(score[i] - top[cell[i]] - np.log(mass[cell[i]]), FLOOR)
+            most = max(most, abs(now - before[i]))
+            before[i] = now
+    return most
+
+
 @entry(fastmath={"contract", "reassoc", "nsz"})
-def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ignore[no-untyped-def]
+def logits(open_, true, group, begin, kind, weights, width, rounds, settled):  # type: ignore[no-untyped-def]
     """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 
-    `group`, `begin`: the groups of each literal (CSR); `kind` of each group, ascending; `width` without padding.
+    `group`, `begin`: the groups of each literal (CSR); `kind` of each group, ascending; `width` without padding. Also
+    how many rounds each state had: all, or until no log-probability changed by more than `settled` over EVERY rounds.
     """
     states, literals = open_.shape
     groups, wide = len(kind), weights.pre.shape[0]
@@ -185,6 +226,8 @@ def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ig
     number = np.zeros(groups, np.uintp)
     edge, at = np.zeros(len(group), np.uintp), np.zeros(literals + 1, np.intp)
     first = np.zeros(4, np.intp)
+    cell, score, before = np.zeros(most, np.intp), np.zeros(most, np.float32), np.zeros(most, np.float32)
+    top, mass, used = np.zeros(room, np.float32), np.zeros(room, np.float32), np.zeros(states, np.int64)
     features = np.zeros(FEATURES, np.float32)
     h, given = np.zeros(most * wide, np.float32), np.zeros(most * wide, np.float32)
     z, x = np.zeros(most * wide, np.float32), np.zeros(most * wide, np.float32)
@@ -199,9 +242,10 @@ def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ig
     inner, inner_bias = weights.inner.ctypes.data, weights.inner_bias.ctypes.data
     outer = weights.message.ctypes.data
     for s in range(states):
-        count = _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first)
+        count = _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first, cell)
         _enter(count, literal, group, begin, kind, size, features, weights.enter, weights.given, wide, h, given)
-        for _ in range(rounds):
+        before[:count] = 0
+        for turn in range(1, rounds + 1):
             norm(at_h, at_norm, at_norm + 4 * wide, at_z, count, wide, width)
             fill(at_x, pre_bias, 0, count, wide)
             product(at_z, pre, wide, at_x, 0, count, ZERO)
@@ -217,22 +261,29 @@ def logits(open_, true, group, begin, kind, weights, width, rounds):  # type: ig
             product(at_z, own, wide, at_x, 0, count, ZERO)
             shift(at_h, out_bias, 0, count, wide)
             product(at_x, out, wide, at_h, 0, count, LOWEST)
-        norm(at_h, at_last, at_last + 4 * wide, at_z, count, wide, width)
+            used[s] = turn
+            if turn == rounds or (settled > 0 and turn % EVERY == 0):
+                norm(at_h, at_last, at_last + 4 * wide, at_z, count, wide, width)
+                scores(z, count, wide, weights.score, score)
+                if turn < rounds and _change(score, count, cell, top, mass, before) <= settled and turn > EVERY:
+                    break
         for i in range(count):
-            score = np.float32(0)
-            for j in range(wide):
-                score += z[i * wide + j] * weights.score[j]
-            found[s, literal[i]] = score
+            found[s, literal[i]] = score[i]
     held = len(h) + len(given) + len(z) + len(x) + len(sums) + len(inside) + len(message) + len(nothing)
-    return found if held else found[:0]
+    return (found, used) if held else (found[:0], used)
 
 
 class Native:
-    """A relational denoiser whose weights have been read: `logits` of states, each of `threads` taking a part."""
+    """A relational denoiser whose weights have been read: `logits` of states, each of `threads` taking a part.
 
-    def __init__(self, tensors: dict[str, Floats], width: int, rounds: int, threads: int = 1) -> None:
+    With `settled` above 0 a state has fewer than `rounds` where its log-probabilities change by no more than that.
+    """
+
+    def __init__(
+        self, tensors: dict[str, Floats], width: int, rounds: int, threads: int = 1, *, settled: float = 0.0
+    ) -> None:
         self.weights = Weights.of(tensors, width)
-        self.width, self.rounds, self.threads = width, rounds, threads
+        self.width, self.rounds, self.threads, self.settled = width, rounds, threads, np.float32(settled)
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
 
     def logits(self, structure: Structure, open_: Bools, true: Bools | None = None) -> Floats:
@@ -240,13 +291,20 @@ class Native:
 
         Grids need no `true`.
         """
+        return self.run(structure, open_, true)[0]
+
+    def run(self, structure: Structure, open_: Bools, true: Bools | None = None) -> tuple[Floats, Ints]:
+        """The logits, and the rounds [n] that each state had."""
         true = np.zeros_like(open_) if true is None else true
         if self.pool is None or len(open_) < self.threads:
             return self._part(structure, open_, true)
         parts = zip(np.array_split(open_, self.threads), np.array_split(true, self.threads), strict=True)
-        return np.concatenate(list(self.pool.map(lambda part: self._part(structure, *part), parts)))
+        found = list(self.pool.map(lambda part: self._part(structure, *part), parts))
+        return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
 
-    def _part(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+    def _part(self, structure: Structure, open_: Bools, true: Bools) -> tuple[Floats, Ints]:
         states = np.ascontiguousarray(open_), np.ascontiguousarray(true)
-        found: Floats = logits(*states, *groups_of(structure), self.weights, self.width, self.rounds)
+        found: tuple[Floats, Ints] = logits(
+            *states, *groups_of(structure), self.weights, self.width, self.rounds, self.settled
+        )
         return found

@@ -129,7 +129,8 @@ class Compiled(Graphs):
         self.formulas = card.family == "cnf"
         path = folder / WEIGHTS
         try:
-            self.model = Native(load_file(path), card.config["width"], card.config["rounds"], threads)
+            width, rounds, settled = (card.config.get(key, 0.0) for key in ("width", "rounds", "settled"))
+            self.model = Native(load_file(path), width, rounds, threads, settled=settled)
         except (SafetensorError, TypeError, ValueError) as error:
             raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
 
@@ -141,7 +142,8 @@ class Relational(Graphs):
     """Inputs: `features` [N, 7] of the N open literals, `groups` [N, K] they are in, `sizes` [3] of the kinds.
 
     For formulas `literal` and `group` [E] of each membership instead of `groups`. States are independent of one
-    another, so each of `threads` runs a part of a batch.
+    another, so each of `threads` runs a part of a batch. Every state has all rounds of the card: the graph does not
+    look whether anything still changes.
     """
 
     def __init__(self, session: Session, card: Card, threads: int = 1) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dibs.compiled import entry, part
 from dibs.guide.graph import FEATURES, KINDS
-from dibs.guide.native import Weights
+from dibs.guide.native import Weights, scores
 from dibs.guide.tiles import (
     LOWEST,
     ROWS,
@@ -84,15 +84,6 @@ def _gathered(features, i0, count, grad, wide, out):  # type: ignore[no-untyped-
             value = features[i0 + i, f]
             for j in range(np.uintp(wide)):
                 out[f, j] += value * grad[row + j]
-
-
-@part
-def _scores(z, count, wide, score, logit):  # type: ignore[no-untyped-def]
-    for i in range(count):
-        row, found = np.uintp(i * wide), np.float32(0)
-        for j in range(np.uintp(wide)):
-            found += z[row + j] * score[j]
-        logit[i] = found
 
 
 @part
@@ -225,7 +216,7 @@ def segment(  # type: ignore[no-untyped-def]
             product(a_, out, wide, h_ + 4 * lit, 0, count, LOWEST)
             if heads[turn]:
                 norm(h_ + 4 * lit, at_last, at_last + 4 * wide, at_dz, count, wide, width)
-                _scores(dz, count, wide, weights.score, logit)
+                scores(dz, count, wide, weights.score, logit)
                 cells, cell0 = groups[s + 1, 0] - groups[s, 0], groups[s, 0]
                 found, right = _loss(
                     logit, i0, count, cell, cells, cell0, target, scale, top, mass, wanted, slope[turn]
@@ -315,7 +306,7 @@ def loss(module: Relational, pool: Pool, rows: Ints, heads: tuple[int, ...]) -> 
     )
     grads = Weights(*(np.zeros_like(array) for array in weights))
     looked = np.isin(np.arange(1, module.rounds + 1), heads)
-    cells = int((pool.groups[rows + 1, 0] - pool.groups[rows, 0]).sum())
+    cells = pool.cells(rows)
     scale = np.float32(1 / (cells * len(heads)))
     _, mean, solved = segment(
         rows, pool.age[rows] == 0, *pool.arrays, pool.hidden, weights, turned, grads, module.width, looked, scale

@@ -31,6 +31,12 @@ class Model:
     inference_rounds: int = _key(
         0, "relational: rounds of the finished guide, whose weights can go on; 0: as in training", 0, MOST
     )
+    settled: float = _key(
+        0.0,
+        "relational: a finished guide needs no more rounds where log-probabilities change by less; 0: it goes on",
+        0,
+        1,
+    )
     layers: int = _key(3, "transformer: blocks", 1, LAYERS)
     heads: int = _key(12, "transformer: attention heads", 1, LAYERS)
     dropout: float = _key(0.0, "transformer: share of activations dropped in training", 0, 1)

@@ -33,6 +33,7 @@ class Pool:
         self.graph, self.begin, self.target = found, begin, np.ascontiguousarray(target, np.float32)
         self.at = np.append(found.at, len(found.link))
         self.groups = _groups(found, self.at, begin)
+        self.share = np.add.reduceat(np.append(self.target, 0), begin[:-1]) * (np.diff(begin) > 0)  # of each state
         self.hidden = np.zeros((len(found.literal), width), np.float32)
         self.age = np.zeros(len(begin) - 1, np.int64)  # segments that each state has had
 
@@ -41,6 +42,10 @@ class Pool:
         """What compiled code reads."""
         g = self.graph
         return g.features, g.link, self.at, self.begin, self.groups, g.cell, self.target
+
+    def cells(self, rows: Ints) -> float:
+        """How many cells of the states `rows` have a target: the sum of all shares."""
+        return max(float(self.share[rows].sum()), 1.0)
 
     def literals(self, rows: Ints) -> Ints:
         """The literals of the states `rows`, which ascend."""
@@ -84,7 +89,7 @@ def loss(
     top = top.scatter_reduce(0, x.cell, probabilities[-1].detach(), "amax")
     wrong = ((probabilities[-1].detach() >= top[x.cell]) & (target <= 0)).cpu().numpy()
     solved = np.add.reduceat(wrong, np.cumsum(count) - count) == 0
-    return losses.mean() / x.kinds[1], solved
+    return losses.mean() / pool.cells(rows), solved
 
 
 def _part(pool: Pool, literals: Ints) -> Groups:

@@ -136,8 +136,9 @@ class _Segmented:
     config: Config
 
     def module(self, finished: bool = False) -> Relational:
-        m = self.config.model
-        return Relational(m.width, m.inference_rounds if finished and m.inference_rounds else m.rounds)
+        m, t = self.config.model, self.config.train
+        rounds = m.inference_rounds if finished and m.inference_rounds else m.rounds
+        return Relational(m.width, rounds, m.rounds * t.segments, m.settled)
 
     def pool(self, batch: Any) -> Pool:
         """The states of a step."""

@@ -179,7 +179,8 @@ class _Run:
         state = Checkpoint.read(self.path)
         if state.data != data:
             raise InputError("was trained on other puzzles than [data] gives", file=str(self.path))
-        known = {key: value for key, value in self.config.tables()["model"].items() if key != "inference_rounds"}
+        finished = ("inference_rounds", "settled")  # of the guide that is made in the end, not of the training
+        known = {key: value for key, value in self.config.tables()["model"].items() if key not in finished}
         if any(state.config["model"].get(key) != value for key, value in known.items()):
             raise InputError("is of another [model] than the configuration", file=str(self.path))
         module.load_state_dict(state.weights)
