@@ -19,7 +19,7 @@ from dibs.search.options import Options
 from dibs.search.policy import chosen_fields
 
 Asked = Literal["everywhere", "path"]
-View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat", "large"]
+View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat", "large", "alone"]
 
 PUZZLES = "sample17"  # the list of an experiment that names none
 

@@ -58,13 +58,24 @@ class Denoiser:
         self.seconds = 0.0
 
     @classmethod
-    def load(cls, name_or_path: str | Path, threads: int = 1, runtime: Runtime = "auto", *, bare: bool = False) -> Self:
-        """A guide that comes with dibs, by its name, or from a folder; its files are checked against its card."""
+    def load(
+        cls,
+        name_or_path: str | Path,
+        threads: int = 1,
+        runtime: Runtime = "auto",
+        *,
+        rounds: int | None = None,
+        bare: bool = False,
+    ) -> Self:
+        """A guide that comes with dibs, by its name, or from a folder; its files are checked against its card.
+
+        `rounds`: of a relational one in compiled code, instead of those that its card says.
+        """
         folder = find(name_or_path)
         card = verify(folder)
         from dibs.guide.runtime import backend
 
-        return cls(backend(folder, card, threads, runtime), folder, card, bare)
+        return cls(backend(folder, card, threads, runtime, rounds), folder, card, bare)
 
     def refusal(self, structure: Structure) -> str | None:
         """Why these weights cannot take problems of this structure, or None."""

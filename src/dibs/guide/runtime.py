@@ -33,12 +33,16 @@ GPU, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 SILENT = 4  # what ONNX Runtime has to say is raised, in one line
 
 
-def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto") -> Backend:
-    """The model of a folder that has been verified; `threads` for one forward pass."""
+def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto", rounds: int | None = None) -> Backend:
+    """The model of a folder that has been verified; `threads` for one forward pass; `rounds`: not those of the card."""
+    compiled = card.kind == "relational" and runtime == "auto" and not _has_gpu() and compiles()
+    if rounds is not None and not compiled:
+        why = "a transformer has none" if card.kind == "transformer" else "the rounds of its ONNX graph are fixed"
+        raise InputError(f"rounds = {rounds}: {why}", str(folder))
     if card.kind == "transformer":
         return Transformer(Session(folder, threads, ["tokens"]), folder, card)
-    if runtime == "auto" and not _has_gpu() and compiles():
-        return Compiled(folder, card, threads)
+    if compiled:
+        return Compiled(folder, card, threads, rounds)
     # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
     inputs = ["literal", "group"] if card.family == "cnf" else ["groups"]
     return Relational(Session(folder, 1, ["features", *inputs, "sizes"]), card, threads)
@@ -120,7 +124,7 @@ class Graphs:
 class Compiled(Graphs):
     """model.safetensors as compiled code."""
 
-    def __init__(self, folder: Path, card: Card, threads: int = 1) -> None:
+    def __init__(self, folder: Path, card: Card, threads: int = 1, rounds: int | None = None) -> None:
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
@@ -129,8 +133,8 @@ class Compiled(Graphs):
         self.formulas = card.family == "cnf"
         path = folder / WEIGHTS
         try:
-            width, rounds, settled = (card.config.get(key, 0.0) for key in ("width", "rounds", "settled"))
-            self.model = Native(load_file(path), width, rounds, threads, settled=settled)
+            width, known, settled = (card.config.get(key, 0.0) for key in ("width", "rounds", "settled"))
+            self.model = Native(load_file(path), width, rounds or known, threads, settled=settled)
         except (SafetensorError, TypeError, ValueError) as error:
             raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
 
