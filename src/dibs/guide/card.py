@@ -62,6 +62,9 @@ CONFIG: dict[str, dict[str, Range]] = {
         "layers": Range(1, LAYERS, needed=False),
         "heads": Range(1, LAYERS, needed=False),
         "dropout": Range(0, 1, needed=False, whole=False),
+        "candidates": Range(0, 1, needed=False),  # 1: open values are an input
+        "relations": Range(0, 1, needed=False),  # 1: attention has a bias for what cells share
+        "loops": Range(1, LAYERS, needed=False),  # how often the state goes through the blocks
     },
 }
 

@@ -40,12 +40,13 @@ def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto", r
         why = "a transformer has none" if card.kind == "transformer" else "the rounds of its ONNX graph are fixed"
         raise InputError(f"rounds = {rounds}: {why}", str(folder))
     if card.kind == "transformer":
-        return Transformer(Session(folder, threads, ["tokens"]), folder, card)
+        inputs = ["tokens", "open"] if card.config.get("candidates") else ["tokens"]
+        return Transformer(Session(folder, threads, inputs), folder, card)
     if compiled:
         return Compiled(folder, card, threads, rounds)
     # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
-    inputs = ["literal", "group"] if card.family == "cnf" else ["groups"]
-    return Relational(Session(folder, 1, ["features", *inputs, "sizes"]), card, threads)
+    groups = ["literal", "group"] if card.family == "cnf" else ["groups"]
+    return Relational(Session(folder, 1, ["features", *groups, "sizes"]), card, threads)
 
 
 def _has_gpu() -> bool:
@@ -200,10 +201,14 @@ def _memberships(found: Graph) -> dict[str, NDArray[Any]]:
 
 
 class Transformer:
-    """Input: `tokens` [n, cells] of the assigned cells; it has learned one grid size."""
+    """Input: `tokens` [n, cells] of the assigned cells, and `open` [n, cells, size] for one that sees candidates.
+
+    It has learned one grid size.
+    """
 
     def __init__(self, session: Session, folder: Path, card: Card) -> None:
         self.session = session
+        self.candidates = bool(card.config.get("candidates"))
         self.cells, self.size, self.vocabulary = (card.config[key] for key in ("cells", "size", "vocabulary"))
         box = default_box(self.size)
         if self.cells != self.size**2 or card.family != "sudoku" or box is None:
@@ -226,7 +231,9 @@ class Transformer:
         from dibs.model.codec import encode, from_true
 
         tokens = encode(from_true(true, self.size), self.size, self.vocabulary)
-        return self.session.run((len(tokens), self.cells, self.size), tokens=tokens).reshape(open_.shape)
+        grid = (len(tokens), self.cells, self.size)
+        seen = {"open": open_.reshape(grid).astype(np.float32)} if self.candidates else {}
+        return self.session.run(grid, tokens=tokens, **seen).reshape(open_.shape)
 
     def example(self) -> tuple[Structure, Bools, Bools]:
         return _blank(shape(self.size, self.box).structure)

@@ -39,6 +39,9 @@ class Model:
     )
     layers: int = _key(3, "transformer: blocks", 1, LAYERS)
     heads: int = _key(12, "transformer: attention heads", 1, LAYERS)
+    candidates: bool = _key(False, "transformer: it sees which values of a cell are open; not in the paper")
+    relations: bool = _key(False, "transformer: attention has a bias for what two cells share; not in the paper")
+    loops: int = _key(1, "transformer: how often the state goes through the blocks; in the paper once", 1, LAYERS)
     dropout: float = _key(0.0, "transformer: share of activations dropped in training", 0, 1)
 
 
@@ -93,6 +96,8 @@ class Train:
     levels: dict[str, float] = _key({"naked": 0.6, "hidden": 0.4}, "relational: share of states after each propagation")
     masks: float = _key(0.1, "relational: share of randomly masked solutions", 0, 1)
     diffusion_steps: int = _key(20, "T of the masking schedule", 1)
+    teacher: str = _key("", "transformer: learn what this guide says at search states, in place of masked solutions")
+    soft: float = _key(0.9, "share of the teacher in the target; the rest is the solution", 0, 1)
     reweight: bool = _key(True, "transformer: weight of a token grows with its loss")
     judged: Level = _key("naked", "level of the states that validation looks at")
     validate: int = _key(500, "steps between two validations", 1)
@@ -134,6 +139,7 @@ class Config:
             raise InputError(
                 f"[train] {key} = {getattr(parts[2], key)}: a {parts[0].kind} has no hidden state to carry", file
             )
+        _check_teacher(parts[0], parts[2], file)
         if parts[2].segments > parts[2].updates:
             raise InputError(
                 f"[train] segments = {parts[2].segments}: a step has {parts[2].updates} updates, one for each segment",
@@ -144,6 +150,14 @@ class Config:
     def tables(self) -> dict[str, Any]:
         """The nested tables that `of` takes."""
         return {"model": asdict(self.model), "data": asdict(self.data), "train": asdict(self.train)}
+
+
+def _check_teacher(model: Model, train: Train, file: str) -> None:
+    """Masked solutions have no candidates: what sees them learns from a teacher."""
+    if train.teacher and model.kind != "transformer":
+        raise InputError(f"[train] teacher = {train.teacher!r}: only a transformer has one", file)
+    if model.candidates and not train.teacher:
+        raise InputError("[model] candidates = true: such a transformer needs a [train] teacher", file)
 
 
 def _checked(kind: Any, key: str, value: Any, where: str, file: str) -> Any:

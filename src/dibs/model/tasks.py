@@ -67,6 +67,10 @@ Sources = dict[str, Puzzles] | Several
 def task(config: Config, sources: Sources) -> Task:
     if isinstance(sources, Several):
         return SeveralTask(config, sources)
+    if config.train.teacher:
+        from dibs.model.distil import DistilTask
+
+        return DistilTask(config, sources)
     kind = RelationalTask if config.model.kind == "relational" else TransformerTask
     return kind(config, sources)
 
@@ -234,7 +238,15 @@ class TransformerTask(_Puzzled):
     def module(self, finished: bool = False) -> Transformer:
         m = self.config.model
         return Transformer(
-            self.of.cells, self.of.size, width=m.width, layers=m.layers, heads=m.heads, dropout=m.dropout
+            self.of.cells,
+            self.of.size,
+            width=m.width,
+            layers=m.layers,
+            heads=m.heads,
+            dropout=m.dropout,
+            candidates=m.candidates,
+            relations=m.relations,
+            loops=m.loops,
         )
 
     def batches(self, rng: np.random.Generator) -> list[Any]:
@@ -258,9 +270,11 @@ class TransformerTask(_Puzzled):
 
     @torch.no_grad()
     def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
-        tokens = torch.from_numpy(encode(from_true(true, self.of.size), self.of.size))
-        logits = module(tokens.to(next(module.parameters()).device)).cpu()
-        closed = torch.from_numpy(~open_.reshape(logits.shape))
+        device = next(module.parameters()).device
+        tokens = torch.from_numpy(encode(from_true(true, self.of.size), self.of.size)).to(device)
+        candidates = torch.from_numpy(open_.reshape(len(open_), self.of.cells, -1)).to(device)
+        logits = (module(tokens, candidates.float()) if self.config.model.candidates else module(tokens)).cpu()
+        closed = ~candidates.cpu()
         scores: NDArray[np.float32] = logits.masked_fill(closed, -torch.inf).log_softmax(2).numpy()
         return np.where(open_, scores.reshape(open_.shape), np.float32(-np.inf))
 

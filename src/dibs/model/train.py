@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from dibs.interrupt import interrupts_later, plain_interrupts
 from dibs.model.checkpoint import Checkpoint, Unwritable
-from dibs.model.config import Config, Train
+from dibs.model.config import Config, Model, Train
 from dibs.model.log import Log
 from dibs.model.tasks import CHUNK, Sources, Task, task
 from dibs.problem import InputError
@@ -181,7 +181,8 @@ class _Run:
             raise InputError("was trained on other puzzles than [data] gives", file=str(self.path))
         finished = ("inference_rounds", "settled")  # of the guide that is made in the end, not of the training
         known = {key: value for key, value in self.config.tables()["model"].items() if key not in finished}
-        if any(state.config["model"].get(key) != value for key, value in known.items()):
+        before = asdict(Model()) | state.config["model"]  # a key that is newer than the checkpoint had its default
+        if any(before[key] != value for key, value in known.items()):
             raise InputError("is of another [model] than the configuration", file=str(self.path))
         module.load_state_dict(state.weights)
         optimiser.load_state_dict(state.optimiser)
