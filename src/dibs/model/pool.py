@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-STAYS = 0.25  # chance of a solved state to stay for one more segment: what is right must not be unlearned
+STAYS = 0.75  # chance of a solved state to stay for one more segment: with 0.25 more rounds undid what was right
 
 
 class Pool:
