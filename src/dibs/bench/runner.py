@@ -147,9 +147,10 @@ class Bench:
         wanted = row.guidance
         if wanted.guide is None:
             return None
-        key = suited(wanted.guide, self.instances.every[0].structure), wanted.threads, wanted.runtime, wanted.bare
+        name = suited(wanted.guide, self.instances.every[0].structure)
+        key = name, wanted.threads, wanted.runtime, wanted.rounds, wanted.bare
         if key not in self._models:
-            self._models[key] = Denoiser.load(*key[:3], bare=wanted.bare)
+            self._models[key] = Denoiser.load(*key[:3], rounds=wanted.rounds, bare=wanted.bare)
         model = self._models[key]
         for structure in {instance.structure: None for instance in self.instances.every}:
             if reason := model.refusal(structure):

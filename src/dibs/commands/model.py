@@ -73,6 +73,7 @@ def evaluate(
     sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = None,
     seed: Annotated[int, Parameter(help="of the random relabelling")] = 0,
     threads: Annotated[int, Parameter(help="threads of one forward pass")] = 1,
+    rounds: Annotated[int | None, Parameter(help="of a relational guide; by default as its card says")] = None,
     bare: Annotated[bool, Parameter(help="the network alone, without following singles first")] = False,
     json: Json = False,
     figure: Annotated[Path | None, Parameter(help="write a reliability diagram: .svg, .png or .pdf")] = None,
@@ -94,14 +95,14 @@ def evaluate(
       dibs model eval relational --puzzles hard300 --level hidden --sample 50
       dibs model eval runs/mine/guide --puzzles mine.txt --figure reliability.svg
     """
-    _check(sample, seed, threads)
+    _check(sample, seed, threads, rounds)
     if figure:
         from dibs.report.reliability import check
 
         check(figure)
     from dibs.guide.denoiser import Denoiser
 
-    denoiser = Denoiser.load(guide, threads, bare=bare)
+    denoiser = Denoiser.load(guide, threads, rounds=rounds, bare=bare)
     some = _read(puzzles, sample)
     found = _watched(denoiser, some, puzzles, level, seed)
     if json:
@@ -109,7 +110,8 @@ def evaluate(
 
         print(
             encoder.dumps(
-                {"guide": described(denoiser.folder, denoiser.card), "list": puzzles, "bare": bare} | found.as_dict()
+                {"guide": described(denoiser.folder, denoiser.card), "list": puzzles, "rounds": rounds, "bare": bare}
+                | found.as_dict()
             )
         )
     else:
@@ -177,8 +179,9 @@ def worth(
     return 0
 
 
-def _check(sample: int | None, seed: int, threads: int) -> None:
-    for name, value, least in (("sample", sample, 1), ("seed", seed, 0), ("threads", threads, 1)):
+def _check(sample: int | None, seed: int, threads: int, rounds: int | None = None) -> None:
+    wanted = (("sample", sample, 1), ("seed", seed, 0), ("threads", threads, 1), ("rounds", rounds, 1))
+    for name, value, least in wanted:
         if value is not None and value < least:
             raise Refused(f"dibs: {name} = {value}: it must be a whole number, {least} or more")
 

@@ -21,8 +21,8 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-EVERY = 4  # rounds from one look at the log-probabilities to the next
-FLOOR = np.float32(-5)  # of a log-probability: what is as unlikely may become ever more so
+EVERY = 8  # rounds from one look at the log-probabilities to the next
+FLOOR = np.float32(-3)  # of a log-probability: what is as unlikely may become ever more so
 
 
 class Weights(NamedTuple):
