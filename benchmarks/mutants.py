@@ -290,16 +290,16 @@ MUTANTS = [
     Mutant(
         "resume: segments forget",
         "model/relational.py",
-        "self.enter(x.features) if hidden is None else hidden",
-        "self.enter(x.features)",
+        "h = hidden if fresh is None else torch.where(fresh[:, None], h, hidden)",
+        "pass",
         ("tests/model/test_relational.py", "-k", "segments"),
     ),
     Mutant(
-        "resume: one segment",
-        "model/train.py",
-        "range(1 + _hash(t.seed, step) % t.segments)",
+        "resume: one update",
+        "model/tasks.py",
+        "range(t.updates)",
         "range(1)",
-        (*SIGNALS, "segments"),
+        (*SIGNALS, "updates"),
     ),
     Mutant(
         "resume: handlers are lost",

@@ -166,17 +166,19 @@ def test_a_model_is_loaded_once(guides: Path, monkeypatch: pytest.MonkeyPatch) -
         Row("two steps", Options(), Guidance(guide=path, steps=2)),
         Row("onnx", Options(), Guidance(guide=path, runtime="onnx")),
         Row("bare", Options(), Guidance(guide=path, network_only=True)),
+        Row("three rounds", Options(), Guidance(guide=path, rounds=3)),
     )
     loaded: list[tuple[Any, ...]] = []
     load_one: Any = Denoiser.load.__func__  # type: ignore[attr-defined]
 
-    def counted(cls: type[Denoiser], *key: Any, bare: bool) -> Any:
-        loaded.append((*key, bare))
-        return load_one(cls, *key, bare=bare)
+    def counted(cls: type[Denoiser], *key: Any, rounds: int | None, bare: bool) -> Any:
+        loaded.append((*key, rounds, bare))
+        return load_one(cls, *key, rounds=rounds, bare=bare)
 
     monkeypatch.setattr(Denoiser, "load", classmethod(counted))
     bench, _ = ready(plan(rows, sample=2))
-    assert loaded == [(path, 1, "auto", False), (path, 1, "onnx", False), (path, 1, "auto", True)]
+    wanted = [("auto", None, False), ("onnx", None, False), ("auto", None, True), ("auto", 3, False)]
+    assert loaded == [(path, 1, *how) for how in wanted]
     for task in bench.tasks([]):
         columns = bench.perform(task)
         passes = 2 if columns["row"][0] == "two steps" else 1

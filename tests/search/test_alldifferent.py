@@ -11,8 +11,8 @@ import pytest
 import dibs
 from dibs import Latin, Options, Problem
 from dibs.generate import latin
-from dibs.search.alldifferent import keep, unmatched
 from dibs.search.nogoods import arrays
+from dibs.search.nogoods.alldifferent import keep, unmatched
 from dibs.search.nogoods.search import Search
 from dibs.search.root import roots
 

@@ -17,7 +17,7 @@ from dibs.search.options import ALIASES, Options
 from dibs.search.plan import GUIDANCE, OPTIONS, Plan, Request
 
 Asked = Literal["everywhere", "path"]
-View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat", "large", "published"]
+View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat", "large", "published", "alone"]
 
 PUZZLES = "sample17"  # the list of an experiment that names none
 

@@ -60,7 +60,7 @@ FREE = ("auto", "guided")  # policies that choose the search by the problem
 
 OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
-OF_ENGINES = ("max_seconds", "seed", "guide", "threads", "runtime", "network_only")  # what other engines take
+OF_ENGINES = ("max_seconds", "seed", "guide", "threads", "runtime", "rounds", "network_only")  # what other engines take
 HOW = tuple(name for name in OPTIONS if name not in LIMITS)  # fields that say how to search
 
 

@@ -10,7 +10,7 @@ from dibs.bench.records import Store
 from dibs.problem import InputError
 from dibs.report.run import Run
 from dibs.report.section import Section
-from dibs.report.views import ablation, difficulty, large, published, rows, sat, steps, table1, theory
+from dibs.report.views import ablation, alone, difficulty, large, published, rows, sat, steps, table1, theory
 
 PATH = ("path_p", "path_place", "path_sure")
 LEDGER = tuple(f"ledger_{what}" for what in ("arity", "p", "place", "entered", "wrong", "cut", "good"))
@@ -19,6 +19,7 @@ View = Callable[[Run], Section]
 VIEWS: dict[str, View] = {
     "rows": rows.section,
     "table1": table1.section,
+    "alone": alone.section,
     "ablation": ablation.section,
     "difficulty": difficulty.section,
     "steps": steps.section,

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Level, Need, Structure
-from dibs.search.alldifferent import unmatched
 from dibs.search.nogoods import arrays, loop
+from dibs.search.nogoods.alldifferent import unmatched
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.nogoods.dives import GROUPS, Dives
 from dibs.search.nogoods.walker import Walker
