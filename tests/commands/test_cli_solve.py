@@ -245,7 +245,8 @@ def test_unknown_command(run: Run) -> None:
     assert run("sovle").complaint.startswith('dibs: Unknown command "sovle". Did you mean "solve"?')
 
 
-def test_help_teaches(run: Run) -> None:
+def test_help_teaches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")  # a flag's names stay on one line, and so does its help
     top = run("--help")
     assert top.code == 0
     assert top.out.count("\n  dibs ") == 5

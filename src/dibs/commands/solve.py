@@ -92,7 +92,7 @@ def solve(
       dibs solve square.txt --family latin --max-solutions 2
       cat formula.cnf | dibs solve -
       dibs solve puzzles.txt --policy paper --json
-      dibs solve puzzles.txt --policy guided --select confident --keep 0.8
+      dibs solve puzzles.txt --policy guided --select confident --reuse 0.8
       dibs solve formula.cnf --engine cadical195 --proof formula.drat
       dibs solve puzzles.txt --engine cadical195 --guide relational
     """
@@ -153,6 +153,8 @@ class _Run:
             if self.request.said.get("guide") is not None and not plan.guided:
                 reason = "; ".join(plan.notes)
         except Exception as error:
+            if isinstance(error, InputError) and error.file:
+                raise  # of the guide's own files: no fault of this puzzle
             return answer.failure(error, self.given.label, line)
         return InputError(reason, self.given.label, line) if reason else item
 
