@@ -10,7 +10,7 @@ an `Instance` adds the literals that are given. The kernel's tables are built on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, wraps
 from itertools import chain
@@ -53,7 +53,6 @@ class Structure:
     decisions: int
     family: str = "problem"  # how guides and messages call it: "sudoku", "latin", "cnf"
     shape: tuple[int, ...] = ()  # family-specific size, e.g. (box rows, box columns)
-    _tables: dict[Level, Any] = field(default_factory=dict, repr=False)
 
     @property
     def groups(self) -> int:
