@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dibs.guide import Asks, DiBS, Guide, Oracle, as_guide, load_guide
-    from dibs.problem import CNF, InputError, InputLimits, Instance, Latin, Problem, Structure, Sudoku, read_instances
+    from dibs.problem import (
+        CNF,
+        Bounds,
+        InputError,
+        InputLimits,
+        Instance,
+        Latin,
+        Not,
+        Problem,
+        Structure,
+        Sudoku,
+        read_instances,
+    )
     from dibs.search import Options, Outcome, Status, WrongSolution, count_solutions, is_unique, solve, solve_many
 
 __version__ = "0.2.0.dev0"
@@ -20,12 +32,14 @@ __version__ = "0.2.0.dev0"
 __all__ = [
     "CNF",
     "Asks",
+    "Bounds",
     "DiBS",
     "Guide",
     "InputError",
     "InputLimits",
     "Instance",
     "Latin",
+    "Not",
     "Options",
     "Oracle",
     "Outcome",
