@@ -3,6 +3,7 @@
 from dibs.problem.cnf import CNF
 from dibs.problem.latin import Latin
 from dibs.problem.limits import InputLimits
+from dibs.problem.model import Model
 from dibs.problem.own import Bounds, Not, Problem
 from dibs.problem.reading import read_instances
 from dibs.problem.structure import Instance, Structure
@@ -16,6 +17,7 @@ __all__ = [
     "InputLimits",
     "Instance",
     "Latin",
+    "Model",
     "Not",
     "Problem",
     "Structure",

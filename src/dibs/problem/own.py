@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.structure import Instance, Structure
+from dibs.problem.text import Source, open_text
 
 Group = Iterable[Any]  # numbers of literals, or their names; `Not` of one is its negation
 KINDS = ("exactly_one", "at_most_one", "at_least_one", "implied")
@@ -26,12 +29,13 @@ class Not:
 
 
 class Bounds(NamedTuple):
-    """A group with bounds: at least `least` and at most `most` of its literals are true. `role`: what it is about."""
+    """A group with bounds: at least `least` and at most `most` of its literals are true."""
 
     least: int
     most: int
     literals: Sequence[Any]
-    role: str | None = None
+    role: str | None = None  # what kind of group it is, for messages, plots and guides
+    implied: bool = False  # exactly one, and that it is not none follows from other groups
 
 
 class Problem(Instance):
@@ -39,10 +43,10 @@ class Problem(Instance):
 
         Problem(["a", "b", "c"], exactly_one=[["a", "b"]], at_least_one=[[Not("b"), "c"]], groups=[(0, 2, "abc")])
 
-    `groups` are (least, most, literals) or (least, most, literals, role). `implied` are exactly-one groups that follow
-    from the others (used for propagation at level `hidden` only). `decide` are the numbers of the exactly-one groups to
-    branch on, by default all. A literal in none of them is decided by itself, true or false, so that each solution is
-    found exactly once.
+    `groups` are (least, most, literals), (least, most, literals, role) or `Bounds`. `implied` are exactly-one groups
+    that follow from the others (used for propagation at level `hidden` only). `decide` are the numbers of the
+    exactly-one groups to branch on, by default all. A literal in none of them is decided by itself, true or false, so
+    that each solution is found exactly once.
 
     The negation of a literal is one of the structure's literals too, with a number from `literals` on; it is there if
     a group or a given has it.
@@ -80,7 +84,22 @@ class Problem(Instance):
         self._given = np.array(sorted(set(self._numbers(given, "given"))), np.int64)
         chosen = range(len(self.exactly_one)) if decide is None else decide
         self.decide = [int(i) for i in as_indices(chosen, len(self.exactly_one))]
-        self._decide_all = decide is None
+        self.decide_all = decide is None
+
+    @classmethod
+    def read(cls, source: Source, *, limits: InputLimits = DEFAULT) -> Problem:
+        """A problem from a JSON file that `save` wrote, plain or packed; "-" is standard input."""
+        from dibs.problem.stored import from_json  # which knows this class
+
+        with open_text(source, limits=limits) as (name, lines):
+            return from_json("".join(lines), name, limits)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """A JSON file that `read` and `dibs solve` take, there whole or not at all."""
+        from dibs.problem.stored import to_json
+        from dibs.writing import write
+
+        write(path, to_json(self).encode("utf-8"))
 
     def _numbered(self, groups: Iterable[Group], what: str) -> list[list[int]]:
         return [self._group(group, f"{what}[{i}]") for i, group in enumerate(groups)]
@@ -96,9 +115,10 @@ class Problem(Instance):
         return members
 
     def _bounds(self, group: Sequence[Any], what: str) -> Bounds:
-        if not isinstance(group, Sequence) or isinstance(group, str) or len(group) not in (3, 4):
+        if not isinstance(group, Sequence) or isinstance(group, str) or len(group) not in (3, 4, 5):
             raise ValueError(f"{what}: write (least, most, literals) or (least, most, literals, role)")
-        role = group[3] if len(group) == 4 else None
+        role = group[3] if len(group) > 3 else None
+        implied = bool(group[4]) if len(group) > 4 else False
         if role is not None and not isinstance(role, str):
             raise ValueError(f"{what}: the role {role!r} is no text")
         if role is not None:
@@ -110,7 +130,9 @@ class Problem(Instance):
             raise ValueError(f"{what}: bounds are whole numbers, not {group[0]!r} and {group[1]!r}") from None
         if impossible := impossible_bounds(least, most, len(members)):
             raise ValueError(f"{what}: {impossible}")
-        return Bounds(least, min(most, len(members)), members, role)
+        if implied and (least, most) != (1, 1):
+            raise ValueError(f"{what}: only groups of exactly one may be implied")
+        return Bounds(least, min(most, len(members)), members, role, implied)
 
     def _numbers(self, group: Group, what: str) -> list[int]:
         """The numbers of literals and of negations, in the user's order."""
@@ -160,8 +182,10 @@ class Problem(Instance):
             match group.least, group.most:
                 case 0, all_ if all_ == len(group.literals):
                     pass  # it says nothing
+                case 1, 1 if group.implied:
+                    implied.append(group)
                 case 1, 1:
-                    (decide if self._decide_all else exactly).append(group)
+                    (decide if self.decide_all else exactly).append(group)
                 case 0, 1:
                     most.append(group)
                 case 1, all_ if all_ == len(group.literals):

@@ -79,6 +79,13 @@ class Structure:
         special = np.where(self.exclusive, 1, np.diff(self.start)).astype(np.int32)
         return special if self.bounds is None else self.bounds[:, 1]
 
+    @cached_property
+    def beyond(self) -> NDArray[np.bool_]:
+        """[groups] whether the group's bounds say more than its kind."""
+        least, most = self.need > Need.NONE, np.where(self.exclusive, 1, np.diff(self.start))
+        further: NDArray[np.bool_] = (self.least != least) | (self.most != most)
+        return further
+
     def members(self, group: int) -> NDArray[np.int64]:
         return self.member[self.start[group] : self.start[group + 1]]
 

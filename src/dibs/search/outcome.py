@@ -36,6 +36,12 @@ class Outcome:
     guide_seconds: float = 0.0  # wall-clock of the guide: the time of a batch is shared equally among its asks
     tries: int = 0  # values tried: those that failed, and those on the way to a solution
 
+    def __getitem__(self, variable: Any) -> Any:
+        """The value of a variable of a `Model`, by itself or by its name, in the solution."""
+        if self.solution is None:
+            raise LookupError(f"there is no solution to look into: {self.status}")
+        return self.solution[variable]
+
     def as_dict(self) -> dict[str, Any]:
         """What `dibs solve --json` says of it."""
         return {

@@ -103,6 +103,8 @@ def tables(structure: Structure, level: Level, watching: bool = False) -> Tables
 
     `watching`: groups are watched even where they could be swept.
     """
+    if structure.bounded:
+        raise ValueError("the tree search has no groups with bounds: they are for strategy nogoods, or another engine")
     key = level, watching
     if key not in structure._tables:
         structure._tables[key] = _build(structure, level, watching)
