@@ -9,9 +9,9 @@ from typing import Any
 
 from dibs import engines
 from dibs.commands.answer import Answer
-from dibs.engines.proof import formula_path
+from dibs.engines.proof import formula_path, own_formula
 from dibs.engines.registry import adapter, chosen_fields
-from dibs.problem import CNF, Instance
+from dibs.problem import Instance
 from dibs.search import Outcome, Status
 from dibs.search.policy import Waiting, waiting
 from dibs.search.solve import Found
@@ -47,5 +47,5 @@ class Engine:
             return None
         if outcome.status is not Status.UNSAT:
             return f"{self.proof}: not written, the answer is {outcome.status}: a proof is for UNSAT"
-        about = "" if isinstance(instance, CNF) else f" of the formula in {formula_path(self.proof)}"
+        about = "" if own_formula(instance) else f" of the formula in {formula_path(self.proof)}"
         return f"{self.proof}: a DRAT proof{about}"

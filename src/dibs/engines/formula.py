@@ -46,7 +46,14 @@ def encode(instance: Instance, written: bool = True) -> Formula:
     """
     if isinstance(instance, CNF):
         variable = np.arange(1, instance.variables + 1)
-        return Formula(instance.variables, instance.clauses, np.stack([variable, -variable], axis=1).ravel())
+        signed = np.stack([variable, -variable], axis=1).ravel()
+        if not instance.groups or not written:
+            return Formula(instance.variables, instance.clauses, signed)
+        formula = _Writer(instance.variables)
+        formula.clauses += map(list, instance.clauses)
+        for least, most, literals in instance.groups:
+            formula.bound(least, most, list(literals))
+        return Formula(formula.variables, formula.clauses, signed)
     structure = instance.structure
     writer = _Writer(structure.literals)
     if written:

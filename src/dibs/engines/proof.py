@@ -31,6 +31,11 @@ def formula_path(path: Path) -> Path:
     return path.with_name(path.name + ".cnf")
 
 
+def own_formula(instance: Instance) -> bool:
+    """Whether the formula of a proof is the instance itself: clauses and nothing else."""
+    return isinstance(instance, CNF) and not instance.groups
+
+
 class ProofFile:
     """FILE, which is there whole or not at all; a path that cannot be written is refused before the search."""
 
@@ -44,7 +49,7 @@ class ProofFile:
         with explained(self.path):
             self._fresh.file.writelines(f"{line}\n".encode("ascii") for line in complete(formula, lines))
             self._fresh.file.flush()  # a full disk is noticed before there is a formula without its proof
-        if not isinstance(instance, CNF):
+        if not own_formula(instance):
             with explained(formula_path(self.path)):
                 formula.as_cnf().write(formula_path(self.path))
         with explained(self.path):

@@ -26,6 +26,15 @@ class Counted(NamedTuple):
         return self.least <= self.most and self.least <= len(self.literals) and self.most >= 0
 
 
+def impossible_bounds(least: int, most: int, size: int) -> str | None:
+    """Why bounds on a group of so many literals make no sense, or None."""
+    if least < 0 or most < least:
+        return f"bounds {least} to {most}: they must be 0 <= least <= most"
+    if least > size:
+        return f"{'exactly' if least == most else 'at least'} {least} of {size} literals cannot hold"
+    return None
+
+
 def counted(terms: Iterable[tuple[int, int]], least: int | None, most: int | None) -> Counted:
     """`least` <= sum of coefficient x signed variable <= `most`, None: no bound on that side; raises Unequal.
 

@@ -15,9 +15,9 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dibs.problem.linear import Unequal, counted
+from dibs.problem.linear import Unequal, counted, impossible_bounds
 from dibs.problem.modelled import Modelled, Solution, Variable
-from dibs.problem.own import Bounds, Not, impossible_bounds
+from dibs.problem.own import Bounds, Not
 
 if TYPE_CHECKING:
     from dibs.search.outcome import Outcome

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.limits import DEFAULT, InputLimits
+from dibs.problem.linear import impossible_bounds
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.text import Source, open_text
 
@@ -172,37 +173,30 @@ class Problem(Instance):
     def structure(self) -> Structure:
         """Decision groups, then pairs of a literal and its negation, then the rest."""
         chosen = set(self.decide)
-        decide: list[Bounds] = [Bounds(1, 1, self.exactly_one[i]) for i in self.decide]
-        exactly = [Bounds(1, 1, group) for i, group in enumerate(self.exactly_one) if i not in chosen]
-        most = [Bounds(0, 1, group) for group in self.at_most_one]
-        least = [Bounds(1, len(group), group) for group in self.at_least_one]
+        decide = [Bounds(1, 1, self.exactly_one[i]) for i in self.decide]
         implied = [Bounds(1, 1, group) for group in self.implied]
-        bounded: list[Bounds] = []
+        others: list[Bounds] = []
         for group in self.groups:
-            match group.least, group.most:
-                case 0, all_ if all_ == len(group.literals):
-                    pass  # it says nothing
-                case 1, 1 if group.implied:
-                    implied.append(group)
-                case 1, 1:
-                    (decide if self.decide_all else exactly).append(group)
-                case 0, 1:
-                    most.append(group)
-                case 1, all_ if all_ == len(group.literals):
-                    least.append(group)
-                case _:
-                    bounded.append(group)
+            if group.implied:
+                implied.append(group)
+            elif group[:2] == (1, 1) and self.decide_all:
+                decide.append(group)
+            elif group[:2] != (0, len(group.literals)):  # otherwise it says nothing
+                others.append(group)
         decide += [Bounds(1, 1, pair) for pair in self._pairs()]
-        named = any(group.role for group in self.groups)
+        exactly = [group for i, group in enumerate(self.exactly_one) if i not in chosen]
+        unnamed = len(self.at_most_one) + len(self.at_least_one)
+        roles = [g.role for g in decide] + [None] * len(exactly) + [g.role for g in implied] + [None] * unnamed
+        roles += [group.role for group in others]
         return Structure.build(
             self.literals + len(self.negated),
             decide=[group.literals for group in decide],
-            exactly_one=[group.literals for group in exactly],
+            exactly_one=exactly,
             implied=[group.literals for group in implied],
-            at_most_one=[group.literals for group in most],
-            at_least_one=[group.literals for group in least],
-            bounded=[(group.least, group.most, group.literals) for group in bounded],
-            roles=[group.role for group in (*decide, *exactly, *implied, *most, *least, *bounded)] if named else (),
+            at_most_one=self.at_most_one,
+            at_least_one=self.at_least_one,
+            bounded=[(group.least, group.most, group.literals) for group in others],
+            roles=roles if any(roles) else (),
             shape=(self.literals,),
         )
 
@@ -264,15 +258,6 @@ class Problem(Instance):
 
     def format(self, solution: Iterable[Any] | None = None) -> str:
         return self.line() if solution is None else "\n".join(map(str, solution))
-
-
-def impossible_bounds(least: int, most: int, size: int) -> str | None:
-    """Why bounds on a group of so many literals make no sense, or None."""
-    if least < 0 or most < least:
-        return f"bounds {least} to {most}: they must be 0 <= least <= most"
-    if least > size:
-        return f"{'exactly' if least == most else 'at least'} {least} of {size} literals cannot hold"
-    return None
 
 
 def as_indices(indices: Iterable[int], groups: int) -> list[int]:

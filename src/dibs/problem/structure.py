@@ -115,9 +115,9 @@ class Structure:
         """Lay the groups out, decision groups first.
 
         `decide` and `exactly_one` are exactly-one groups, `implied` are exactly-one groups whose at-least-one half
-        follows from the others (rows, columns and boxes of a Sudoku); `bounded` are (least, most, literals), each
-        literal once. `roles` go with the groups in the order: decide, exactly one, implied, at most one, at least one,
-        bounded.
+        follows from the others (rows, columns and boxes of a Sudoku); `bounded` are (least, most, literals) of any
+        kind, each literal once. `roles` go with the groups in the order: decide, exactly one, implied, at most one, at
+        least one, bounded.
         """
         parts: list[tuple[Groups, bool, Need]] = [
             (decide, True, Need.REQUIRED),
@@ -132,20 +132,23 @@ class Structure:
         bounds = None
         if bounded:
             least, most = (np.array(side, np.int32) for side in list(zip(*bounded, strict=True))[:2])
-            special = np.where(exclusive, 1, np.diff(start)[: len(exclusive)])
-            bounds = np.stack([np.append(need > Need.NONE, least), np.append(special, most)], 1).astype(np.int32)
-            exclusive = np.append(exclusive, most <= 1)
-            need = np.append(need, np.where(least > 0, Need.REQUIRED, Need.NONE)).astype(np.uint8)
+            exclusive, need = (
+                np.append(exclusive, most <= 1),
+                np.append(need, np.where(least > 0, Need.REQUIRED, Need.NONE)),
+            )
+            kinds = np.stack([need > Need.NONE, np.where(exclusive, 1, np.diff(start))], 1).astype(np.int32)
+            bounds = kinds.copy()
+            bounds[len(bounds) - len(bounded) :] = np.stack([least, most], 1)
         return cls(
             literals=literals,
             start=start,
             member=member,
             exclusive=exclusive,
-            need=need,
+            need=need.astype(np.uint8),
             decisions=len(decide),
             family=family,
             shape=shape,
-            bounds=bounds,
+            bounds=None if bounds is None or (bounds == kinds).all() else bounds,
             roles=tuple(roles),
         )
 

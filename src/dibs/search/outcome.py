@@ -46,7 +46,10 @@ class Outcome:
         """What `dibs solve --json` says of it."""
         return {
             "status": self.status.value,
-            "solution": self.solution,
+            # JSON has texts as keys only, and names of variables may be anything.
+            "solution": {str(k): v for k, v in self.solution.items()}
+            if isinstance(self.solution, dict)
+            else self.solution,
             "nodes": self.nodes,
             "backtracks": self.backtracks,
             "asks": self.asks,
