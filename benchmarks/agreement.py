@@ -43,15 +43,14 @@ SHOWN = 20  # faults that are kept in words
 
 GUIDES = {**BAD, **SURE, "meddling": meddling}
 FIELDS: dict[str, tuple[Any, ...]] = {
-    "level": ("eliminate", "naked", "hidden", "locked"),
+    "level": ("eliminate", "naked", "hidden"),
     "tie": ("index", "degree", "reach", "random"),
-    "order": ("ascending", "true", "lcv", "mcv", "jw", "random", "oracle"),
-    "trigger": ("always", "binary", "ternary", "worth"),
-    "select": ("mrv", "mrv-confident", "confident", "first", "weighted", "auto"),
+    "order": ("ascending", "lcv", "mcv", "jw", "random", "oracle"),
+    "trigger": ("always", "binary", "ternary"),
+    "select": ("mrv", "confident", "first"),
     "keep": (0.0, 0.5, 0.9, 1.0),
     "asks": (0, 1, 3),
-    "price": (0.0, 2.5, 1000.0),
-    "strategy": ("dfs", "restarts", "discrepancy", "learn"),
+    "strategy": ("dfs", "restarts", "nogoods", "auto"),
     "unit": (1, 2, 8),
     "after": (0, 1, 5),
     "nodes": (0, 1, 5, 50),
@@ -157,16 +156,14 @@ def _way(rng: np.random.Generator) -> tuple[dict[str, Any], tuple[str, bool] | N
         if rng.random() < RARE.get(name, 0.5)
     }
     guide = (str(rng.choice(list(GUIDES))), bool(rng.random() < 0.3)) if rng.random() < 0.7 else None
-    if options.get("trigger") == "worth":
-        options.setdefault("price", 1.0)  # it would be measured for every structure
-    if options.get("strategy") == "learn" and rng.random() < 0.95:
-        options |= {"select": "weighted", "count": 1}
+    if options.get("strategy") == "nogoods" and rng.random() < 0.95:
+        options |= {"select": "mrv", "count": 1}
         if options.get("level") == "eliminate":
             options["level"] = "naked"
         if options.get("order") in ("lcv", "mcv", "jw"):
             options["order"] = "random"
     if guide is None and rng.random() < 0.95:
-        options = {name: value for name, value in options.items() if name not in OF_GUIDES or value == "weighted"}
+        options = {name: value for name, value in options.items() if name not in OF_GUIDES or value == "mrv"}
     if guide is not None and options.get("order") == "oracle" and rng.random() < 0.95:
         del options["order"]
     if rng.random() < 0.1:

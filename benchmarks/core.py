@@ -45,12 +45,12 @@ def best(*contenders: Callable[[], Callable[[], object]]) -> list[float]:
 
 
 def search(puzzles: Sequence[Instance], level: str) -> NDArray[np.int64]:
-    """The engine's counters, [puzzles, 4], from batches of the size that `solve_many` uses."""
+    """[puzzles, 4] phase, nodes, backtracks and solutions, from batches of the size that `solve_many` uses."""
     counters = []
     for i in range(0, len(puzzles), BATCH):
         engine = Engine(puzzles[i : i + BATCH], dibs.Options(level=level), block=BLOCK)  # type: ignore[arg-type]
         engine.run()
-        counters.append(engine.counters)
+        counters.append(np.stack(engine.counters, axis=1))
     return np.concatenate(counters)
 
 
@@ -104,7 +104,7 @@ def allocations(puzzles: Sequence[dibs.Sudoku]) -> None:
     before = rtsys.get_allocation_stats().alloc
     engine.run()
     made = rtsys.get_allocation_stats().alloc - before
-    print(f"allocations in the kernel: {made} for {int(engine.counters[:, 1].sum()):,} nodes")
+    print(f"allocations in the kernel: {made} for {int(engine.counters.nodes.sum()):,} nodes")
 
 
 def memory(puzzle: dibs.Sudoku) -> None:
@@ -134,7 +134,7 @@ def sizes() -> None:
             begin = perf_counter()
             engine.run()
             took = perf_counter() - begin
-            nodes = int(engine.counters[:, 1].sum())
+            nodes = int(engine.counters.nodes.sum())
             touched = touches(engine)
             print(
                 f"{n}x{n:<5} {level:8} {nodes / took:9,.0f} {1e9 * took / nodes:11,.0f} {touched / nodes:25,.1f} "

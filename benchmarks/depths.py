@@ -40,7 +40,6 @@ WAYS = {
     "2 values, MRV (the paper)": PAPER,
     "every node, confident": CONFIDENT,
     "kept at 0.95, restarts": replace(CONFIDENT, keep=0.95, strategy="restarts"),
-    "worth, price 300": replace(CONFIDENT, keep=0.95, trigger="worth", price=300),
 }
 
 

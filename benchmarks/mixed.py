@@ -4,7 +4,7 @@
 
 Latin squares of order 17 to 28 and Sudokus 9x9 to 25x25 around their peaks; in half of them one hole is filled with a
 value that the givens allow, which often leaves no solution. What `auto` takes for a proof of UNSAT is compared with the
-same search without a guide (`weighted`, `learn`), with plain restarts (MRV, random values, ties by reach) and with
+same search without a guide (`nogoods`), with plain restarts (MRV, random values, ties by reach) and with
 plain depth-first search, one after the other on each instance, best of three, where `auto` or plain restarts need more
 than 100 nodes.
 At the end: a square of order 40, and the most memory.
@@ -28,7 +28,7 @@ TURNS = 3
 
 WAYS: dict[str, dict[str, Any]] = {
     "auto": {"policy": "auto"},
-    "no guide": {"level": "locked", "select": "weighted", "strategy": "learn", "unit": 256},
+    "no guide": {"strategy": "nogoods", "unit": 256},
     "plain restarts": {"level": "hidden", "tie": "reach", "order": "random", "strategy": "restarts"},
     "plain": {"policy": "plain"},
 }

@@ -39,7 +39,7 @@ def _nogoods() -> None:
     from dibs.problem import Latin
     from dibs.search.solve import solve
 
-    solve(Latin.parse("." * 16), strategy="learn", select="weighted")
+    solve(Latin.parse("." * 16), strategy="nogoods")
 
 
 def _guides() -> None:

@@ -235,7 +235,7 @@ def test_counts_on_formulas_are_those_of_solve(tmp_path: Path) -> None:
     guided = Guidance(guide=str(tiny.relational(tmp_path / "guide", family="cnf")))
     formula = Options(level="naked", order="jw")
     rows = (
-        Row("first", Options(level="naked", select="first", order="true")),
+        Row("first", Options(level="naked", select="first")),
         Row("jw", formula),
         Row("oracle", Options(level="naked", order="oracle")),
         Row("DiBS", replace(formula, trigger="binary"), guided),

@@ -88,7 +88,6 @@ WAYS = {
     "binary": Options(trigger="binary"),
     "always": Options(tie="degree"),
     "confident": Options(select="confident", keep=0.5, strategy="restarts", unit=8),
-    "surest of the ties": Options(select="mrv-confident"),
     "race": Options(after=4, tie="degree"),
     "limit": Options(nodes=10),
 }

@@ -222,7 +222,7 @@ class _Terminal:
         (["--workers", "0"], "workers = 0: it must be a whole number, 1 or more"),
         (
             ["--level", "most"],
-            'Invalid value "most" for --level. Choose from: "eliminate", "naked", "hidden", "locked".',
+            'Invalid value "most" for --level. Choose from: "eliminate", "naked", "hidden".',
         ),
         (
             ["--level", "none"],

@@ -106,7 +106,7 @@ def test_compare(run: Run, guides: Path, name: str) -> None:
 def test_compare_with_policies_and_guides(run: Run, shipped: Path) -> None:
     first, other = explained(run, HARD, "--level", "hidden", "--compare", "guided", "--nodes", 5000)["searches"]
     assert (first["name"], first["options"]["level"]) == ("paper", "hidden")
-    assert (other["options"]["select"], other["options"]["nodes"]) == ("auto", 5000)
+    assert (other["options"]["strategy"], other["options"]["nodes"]) == ("auto", 5000)
     first, other = explained(run, HARD, "--policy", "plain", "--compare", shipped / "transformer")["searches"]
     assert (first["guidance"]["guide"], first["asks"]) == (None, 0)
     assert (other["name"], other["asks"] > 0, other["options"]["tie"]) == ("transformer", True, "reach")

@@ -83,7 +83,6 @@ def test_what_is_wrong_with_a_file(
         ("nodes", "many", "search 1: nodes = 'many'"),
         ("count", 2, "search 1: count = 2: it must be 1"),
         ("levle", 1, "search 1: options: "),
-        ("worth", 7, "search 1: 7 must be a text"),
     ],
 )
 def test_what_is_wrong_with_options(

@@ -44,7 +44,7 @@ def test_the_root_is_the_state_that_dibs_itself_asks_about() -> None:
     for problem in [*mixture(seed=3, count=200), *(odd_formula(3, n) for n in range(0, 160, 8))]:
         engine = Engine([problem], dibs.Options(level="hidden", select="confident"), guided=True)
         asks = engine.advance()
-        root = settle(problem.structure, problem.given)
+        root = settle(problem)
         if asks is None:  # decided, or no order can matter
             [outcome] = engine.outcomes()
             assert outcome is not None

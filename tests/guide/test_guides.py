@@ -172,7 +172,7 @@ def test_nothing_can_be_written_to() -> None:
         return np.zeros(asks.open.shape)
 
     dibs.solve(PUZZLE, guide=Scored(look), level="naked")
-    dibs.solve(PUZZLE, guide=Scored(look), level="hidden", strategy="learn", select="weighted")
+    dibs.solve(PUZZLE, guide=Scored(look), level="hidden", strategy="nogoods")
     engines.solve(PUZZLE, "cadical195", guide=Scored(look))
     assert len(seen) > 3
 
@@ -232,7 +232,7 @@ def test_every_instance_has_its_outcome_whatever_a_guide_does(way: str) -> None:
         assert all(outcome.asks for outcome in found)
     raced = list(dibs.solve_many(puzzles, guide=Vandal(way), level="hidden", after=2, workers=1))
     assert [outcome.solution for outcome in raced] == wanted
-    learnt = dibs.solve_many(puzzles[:20], guide=Vandal(way), strategy="learn", select="weighted", workers=1)
+    learnt = dibs.solve_many(puzzles[:20], guide=Vandal(way), strategy="nogoods", workers=1)
     assert [outcome.solution for outcome in learnt] == wanted[:20]
 
 
@@ -245,12 +245,13 @@ def test_other_engines_do_not_mind_either(way: str) -> None:
 COMPILED = """
 import dibs
 from dibs.guide import graph, loops, native
+from dibs.search import root
 from numba import types
 
 puzzle = dibs.Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")
 for steps in (1, 2):
     dibs.solve(puzzle, guide=dibs.load_guide("relational", steps=steps), level="naked", nodes=5)
-for kernel in (loops.settle, loops.normalise, loops.temper, loops.keep, loops.open_cells, graph._link, native.logits):
+for kernel in (root._settle, loops.normalise, loops.temper, loops.keep, loops.open_cells, graph._link, native.logits):
     for signature in kernel.signatures:
         assert all(one.mutable for one in signature if isinstance(one, types.Array)), kernel
 """
@@ -355,7 +356,7 @@ def test_the_time_of_an_oracle_is_the_guides_time() -> None:
 
 def test_an_oracle_with_restarts_and_nogoods() -> None:
     puzzles = load("hard300", 5)
-    for how in ({"strategy": "restarts"}, {"strategy": "learn", "select": "weighted"}):
+    for how in ({"strategy": "restarts"}, {"strategy": "nogoods"}):
         for limit in ({}, {"seconds": 60}):
             for outcome in dibs.solve_many(puzzles, order="oracle", **how, **limit):  # type: ignore[arg-type]
                 assert outcome.status == dibs.Status.SAT

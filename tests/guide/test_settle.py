@@ -15,12 +15,11 @@ from dibs.bench.instances import load
 from dibs.generate.check import engine_of
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.graph import groups_of
 from dibs.guide.guidance import Runtime
-from dibs.guide.loops import settle
 from dibs.model.states import eliminated, truth
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Level, Structure
+from dibs.search.root import singles
 from judge import units
 from paths import states as path_states
 from randoms import latin, sudoku
@@ -32,8 +31,7 @@ SHAPES = {"4x4": shape(4, (2, 2)), "6x6": shape(6, (2, 3)), "9x9": shape(9, (3, 
 
 
 def settled(structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
-    left, certain = settle(open_, *groups_of(structure)[:2], structure.member, structure.start)
-    return left, certain
+    return singles(structure, open_)
 
 
 def closure(of: Shape, open_: Bools) -> tuple[set[int], set[int]]:

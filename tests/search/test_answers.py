@@ -15,7 +15,7 @@ from judge import solutions
 from randoms import apart, mixture
 
 MOST = 12  # solutions counted
-LEVELS = ("eliminate", "naked", "hidden", "locked")
+LEVELS = ("eliminate", "naked", "hidden")
 TIES = ("index", "degree", "random")
 ORDERS = ("ascending", "lcv", "mcv", "random", "oracle")
 
@@ -78,7 +78,7 @@ def test_learning_from_failures(judged: Judged, monkeypatch: pytest.MonkeyPatch)
     for turn, (level, unit, name) in enumerate(options):
         problems, counts = judged[0][turn :: len(options)], judged[1][turn :: len(options)]
         guide = None if name is None else Scored(BAD[name])
-        how: dict[str, Any] = {"select": "weighted", "strategy": "learn", "level": level, "unit": unit, "guide": guide}
+        how: dict[str, Any] = {"strategy": "nogoods", "level": level, "unit": unit, "guide": guide}
         for problem, count, outcome in zip(problems, counts, dibs.solve_many(problems, **how), strict=True):
             assert outcome.status == ("SAT" if count else "UNSAT"), (problem, how)
             assert outcome.solution is None or problem.violation(outcome.solution) is None

@@ -21,7 +21,7 @@ from guides import BAD, Scored
 from judge import PlainSearch
 from randoms import latin, mixture, sudoku
 
-LEVELS = ("eliminate", "naked", "hidden", "locked")
+LEVELS = ("eliminate", "naked", "hidden")
 HARD = ".......1.4.........2...........5.4.7..8...3....1.9....3..4..2...5.1........8.6..."  # 17 givens
 
 
@@ -209,7 +209,7 @@ ROWS: dict[str, dict[str, Any]] = {
 OWN_ROWS: dict[str, dict[str, Any]] = {
     "reach": {"level": "naked", "tie": "reach", "order": "mcv"},
     "restarts": {"level": "naked", "tie": "random", "strategy": "restarts", "seed": 3},
-    "nogoods": {"level": "naked", "select": "weighted", "strategy": "learn", "unit": 4},
+    "nogoods": {"level": "naked", "strategy": "nogoods", "unit": 4},
 }
 BUNDLED = Path(__file__).with_name("reference_counts.csv")
 

@@ -13,7 +13,7 @@ from dibs.search.outcome import Status
 from dibs.search.selfcheck import Judge, Unsound, check_state, watched
 from soak import KINDS, joined, pigeons, random3, soak
 
-HARD = Options(select="weighted", strategy="learn", unit=16)
+HARD = Options(strategy="nogoods", unit=16)
 
 
 def begun(problem: CNF | Problem) -> Search:

@@ -14,7 +14,7 @@ from dibs.search import engine, learner
 from dibs.search.engine import QUICK, SLICE, SLOW, fitted
 from randoms import mixture
 
-LEARN = {"select": "weighted", "strategy": "learn", "unit": 8}
+NOGOODS = {"strategy": "nogoods", "unit": 8}
 
 
 def test_a_slice_comes_to_take_what_it_should() -> None:
@@ -35,7 +35,7 @@ def outcomes(problems: list[Any], **options: Any) -> list[Any]:
     return [replace(dibs.solve(problem, **options), seconds=0, guide_seconds=0) for problem in problems]
 
 
-@pytest.mark.parametrize("options", [{"policy": "plain"}, {"strategy": "restarts", "tie": "random"}, LEARN])
+@pytest.mark.parametrize("options", [{"policy": "plain"}, {"strategy": "restarts", "tie": "random"}, NOGOODS])
 def test_slices_change_no_counter(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     problems = (
         mixture(seed=5, count=60) + list(latin(2, order=12, holes=0.42, seed=2)) + list(sat(4, variables=40, seed=1))

@@ -7,21 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import dibs
-from dibs import Asks, Latin, Options, Problem, Sudoku
+from dibs import Options, Problem, Sudoku
 from dibs.problem import Instance
 from dibs.search import engine as engine_module
 from dibs.search.engine import Engine
-from dibs.search.kernel import FIRST_LEAST, LEAST_CHANCE, STEP_LEAST
 from guides import BAD, SURE, seeded
 from randoms import mixture, stubborn
 from replay import FAILED, SOLVED, Node, Traced, traced
 
-LEVELS = ("eliminate", "naked", "hidden", "locked")
-SELECTS = ("mrv", "mrv-confident", "confident")
-STRATEGIES = ("dfs", "restarts", "discrepancy")
+LEVELS = ("eliminate", "naked", "hidden")
+SELECTS = ("mrv", "confident")
+STRATEGIES = ("dfs", "restarts")
 KEEPS = (None, 0, 0.9)
 GUIDES = BAD | SURE | {"seeded": seeded}
 PUZZLES = [
@@ -49,14 +47,12 @@ def options(**given: Any) -> Options:
 def test_every_event_is_the_one_that_has_to_come(problems: list[Instance], select: str, strategy: str) -> None:
     """`traced` replays: counters, order of events, failing and succeeding values, exhaustion before UNSAT."""
     names, units = cycle(GUIDES), cycle((1, 2, 7))
-    every = 29 if strategy == "discrepancy" else 17
+    every = 17
     seen: set[str] = set()
     again = 0
-    for turn, (keep, level, trigger) in enumerate(product(KEEPS, LEVELS, ("always", "binary", "worth"))):
+    for turn, (keep, level, trigger) in enumerate(product(KEEPS, LEVELS, ("always", "binary", "ternary"))):
         for problem in problems[turn % every :: every]:
-            how = options(
-                select=select, strategy=strategy, keep=keep, level=level, trigger=trigger, price=0.01, unit=next(units)
-            )
+            how = options(select=select, strategy=strategy, keep=keep, level=level, trigger=trigger, unit=next(units))
             found = traced(problem, how, GUIDES[next(names)], static=turn % 5 == 4)
             seen.add(found.outcome.status)
             again += len(found.told.runs) > 1
@@ -71,7 +67,7 @@ def test_every_event_is_the_one_that_has_to_come(problems: list[Instance], selec
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_events_without_a_guide_and_of_all_solutions(problems: list[Instance], strategy: str) -> None:
     for turn, problem in enumerate(problems):
-        level, tie = LEVELS[turn % 4], ("index", "degree", "reach", "random")[turn // 4 % 4]
+        level, tie = LEVELS[turn % 3], ("index", "degree", "reach", "random")[turn // 3 % 4]
         how = options(strategy=strategy, level=level, tie=tie, order="random", unit=2)
         assert traced(problem, how).outcome.status == dibs.solve(problem, policy="plain").status
         every = options(strategy=strategy, level=level, tie=tie, count=50)
@@ -182,56 +178,7 @@ def test_what_is_refuted_at_the_root_stays_out() -> None:
     assert kept_out > 5
 
 
-def shares(scores: NDArray[np.float32], values: list[int]) -> dict[int, float]:
-    """Softmax over the open literals, not below LEAST_CHANCE."""
-    keys = scores[values].astype(np.float64)
-    weights = np.exp(keys - keys.max())
-    found = np.maximum(weights / weights.sum(), LEAST_CHANCE)
-    return dict(zip(values, found.tolist(), strict=True))
-
-
-@pytest.mark.parametrize("static", [False, True])
-@pytest.mark.parametrize("scale", [1.0, 40.0])
-def test_discrepancy_goes_by_the_probability_of_the_path(scale: float, static: bool) -> None:
-    """A ranking that is the same everywhere: a run tries what lies above its threshold, and nothing else."""
-    near = 1e-4
-    runs = off = 0
-    some: list[Instance] = [PUZZLES[0], Sudoku.parse("." * 16), Latin.parse("." * 25)]
-    some += [problem for problem in stubborn(seed=5, count=16) if not isinstance(problem, Sudoku)]
-    for number, problem in enumerate(some):
-        fixed = scale * np.random.default_rng(number).normal(size=problem.structure.literals)
-
-        def scores(asks: Asks, fixed: NDArray[Any] = fixed) -> NDArray[Any]:
-            return np.tile(fixed, (len(asks), 1))
-
-        found = traced(problem, options(strategy="discrepancy"), scores, static)
-        least = FIRST_LEAST
-        ranking = next(iter(found.asked.values()))
-        key = -ranking
-        for run in found.told.runs:
-            mass: dict[int, float] = {}
-            put_off = [-np.inf]
-            for node in run.nodes:
-                mass[node.number] = 0.0
-                if node.above:
-                    parent, place = node.above
-                    above = shares(ranking, parent.values)[parent.tried[place]]
-                    mass[node.number] = mass[parent.number] + np.log(above)
-                path = {v: mass[node.number] + np.log(share) for v, share in shares(ranking, node.values).items()}
-                assert all(path[value] >= least - near for value in node.tried)
-                assert node.tried == sorted(node.values, key=key.__getitem__)[: len(node.tried)]
-                if not {SOLVED, None} & set(node.ends):
-                    assert all(path[value] < least + near for value in node.left)
-                    put_off += [path[value] for value in node.left]
-            runs += 1
-            off += max(put_off) > -np.inf
-            least = min(least + STEP_LEAST, max(put_off))
-        assert found.outcome.status != "UNSAT" or not any(node.left for node in found.told.runs[-1].nodes)
-    assert runs > len(some)
-    assert off > 5
-
-
-WAYS = [("mrv", None), ("mrv", 0.9), ("mrv-confident", None), ("confident", None), ("confident", 0), ("confident", 0.9)]
+WAYS = [("mrv", None), ("mrv", 0.9), ("confident", None), ("confident", 0), ("confident", 0.9)]
 
 
 def on_path(found: Traced) -> list[Node]:
@@ -281,5 +228,4 @@ def test_value_order_cannot_change_the_cost_of_failing_under_mrv_only() -> None:
                 assert plain.status == "UNSAT"
                 other[select] += inside != plain.nodes
     assert other["mrv"] == 0
-    assert other["mrv-confident"] > 0
     assert other["confident"] > 0

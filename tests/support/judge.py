@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import combinations, permutations
+from itertools import combinations
 from math import comb
+
+from pysat.card import CardEnc, EncType
 
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Solver
@@ -136,11 +138,6 @@ class PlainSearch:
         self.peers = [
             sorted({c for unit in self.units if cell in unit for c in unit} - {cell}) for cell in range(self.n**2)
         ]
-        self.crossings = [
-            ([c for c in one if c not in other], [c for c in other if c not in one])
-            for one, other in permutations(self.units, 2)
-            if len(set(one) & set(other)) > 1
-        ]
         self.nodes = self.backtracks = 0
         self.solution: dict[int, int] | None = None
         domains = [set(range(1, self.n + 1)) for _ in range(self.n**2)]
@@ -165,7 +162,7 @@ class PlainSearch:
             if not all(domains):
                 return None
             todo = [(c, min(d)) for c, d in enumerate(domains) if len(d) == 1 and c not in done]
-            if self.level in ("hidden", "locked"):
+            if self.level == "hidden":
                 for unit in self.units:
                     for value in range(1, self.n + 1):
                         places = [c for c in unit if value in domains[c]]
@@ -173,19 +170,8 @@ class PlainSearch:
                             return None
                         if len(places) == 1 and places[0] not in done:
                             todo.append((places[0], value))
-            if not todo and not (self.level == "locked" and self._lock(domains)):
+            if not todo:
                 return done, domains
-
-    def _lock(self, domains: list[set[int]]) -> bool:
-        """A value whose places in one unit are all in another has no other place in that one; whether any was lost."""
-        lost = False
-        for outside, rest in self.crossings:
-            taken = set().union(*(domains[cell] for cell in outside))
-            for cell in rest:
-                if not domains[cell] <= taken:
-                    domains[cell] &= taken
-                    lost = True
-        return lost
 
     def _expand(self, done: dict[int, int], domains: list[set[int]]) -> bool:
         free = [c for c in range(self.n**2) if c not in done]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +45,6 @@ class Slow:
         self.lonely = [d for d in range(self.count) if (of.outer[self.base[d] : self.base[d + 1]] < 0).any()]
         self.mates = [0] * self.base[-1]  # what choosing a literal kills in other domains
         self.forced: list[int] = []
-        exact: list[int] = []
         self.checked: list[int] = []
         for g in range(structure.groups):
             members = [self.number[m] for m in structure.members(g).tolist()]
@@ -59,11 +57,8 @@ class Slow:
             if level == "eliminate":
                 if need == Need.REQUIRED and not branched:
                     self.checked.append(mask)
-            elif need == Need.REQUIRED or (need == Need.IMPLIED and level in ("hidden", "locked")):
+            elif need == Need.REQUIRED or (need == Need.IMPLIED and level == "hidden"):
                 self.forced.append(mask)
-                if structure.exclusive[g] and level == "locked":
-                    exact.append(mask)
-        self.locks = [(a, b) for a, b in permutations(exact, 2) if (a & b).bit_count() > 1 and a & ~b]
         # Where every variable has two values, MRV is about the groups that only ask for at least one literal.
         self.clauses: list[list[int]] = []
         if of.values == 2:
@@ -106,12 +101,7 @@ class Slow:
                 if not left & (left - 1) and not left & true:
                     todo.append(left.bit_length() - 1)
             if not todo:
-                before = open_
-                for one, other in self.locks:
-                    if not open_ & one & ~other:
-                        open_ &= one | ~other
-                if open_ == before:
-                    return State(open_, true)
+                return State(open_, true)
 
     def undecided(self, state: State) -> list[int]:
         return [d for d, mask in enumerate(self.domains) if not state.true & mask]
@@ -230,17 +220,14 @@ def replay(slow: Slow, instance: Instance, events: list[Event], strategy: str = 
         match kind:
             case "run":
                 assert what == len(runs) + 1
-                if runs and strategy == "restarts":
+                if runs:
+                    assert strategy == "restarts"
                     assert last == "try"
                     runs[-1].cut = list(stack)
                     refuted = stack[0].tried[:-1]
                     assert all(end == FAILED for end in stack[0].ends[:-1])
                     old = stack[0].state
                     root = slow.follow(State(old.open & ~sum(1 << m for m in refuted), old.true), [])
-                elif runs:
-                    assert strategy == "discrepancy"
-                    assert len(stack) == 1, "a run ends at the root"
-                    assert any(node.left for node in runs[-1].nodes), "nothing was put off: there is no need for more"
                 runs.append(Run())
                 stack, state = [], root
             case "node":
@@ -272,7 +259,7 @@ def replay(slow: Slow, instance: Instance, events: list[Event], strategy: str = 
                 if last != "try":
                     done = stack.pop()
                     assert set(done.ends) <= {FAILED}
-                    assert strategy == "discrepancy" or not done.left, "a node was left before its last value"
+                    assert not done.left, "a node was left before its last value"
                 assert stack
                 assert stack[-1].ends[-1] is None
                 stack[-1].ends[-1] = FAILED
@@ -327,7 +314,7 @@ def traced(
         assert scores is not None
         with np.errstate(over="ignore"):
             answer = np.asarray(scores(asks), np.float32)
-        here = int(engine.counters[0, 1]) - 1
+        here = int(engine.counters.nodes[0]) - 1
         assert here not in asked
         asked[here] = np.zeros(slow.base[-1], np.float32)
         asked[here][slow.number] = answer[0]

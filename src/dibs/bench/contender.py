@@ -51,7 +51,7 @@ class Contender:
         for one in throwaway:
             guide = self._guide(one, loads)
             self._solve(one, 0, brief=True)
-            root = settle(one.structure, one.given)
+            root = settle(one)
             if guide is not None and root is not None:
                 Advisor(guide, one).ask(*root)
 

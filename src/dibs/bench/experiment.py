@@ -50,7 +50,7 @@ class Row:
             raise ValueError(f"asked = {self.asked!r}: choose one of {', '.join(get_args(Asked))}")
         o = self.options
         plain = not o.guide_selects and o.strategy == "dfs" and o.keep is None and o.asks is None and o.after is None
-        if self.asked == "path" and not (self.guidance.guide and plain and o.trigger != "worth"):
+        if self.asked == "path" and not (self.guidance.guide and plain):
             raise ValueError("asked = 'path' needs a guide and a depth-first search by MRV: elsewhere counts differ")
         if self.asked == "path" and (o.nodes is not None or o.seconds is not None or o.tie == "random"):
             # Both depend on the order within a failing subtree: where a limit cuts it, and what random ties have seen.
@@ -222,7 +222,7 @@ def _row(table: dict[str, Any], number: int, path: Path, ledger: bool, interleav
 
 
 def _read(table: dict[str, Any], number: int, given: dict[str, Any]) -> Row:
-    for key in table.keys() & {"name", "policy", "guide", "worth", "engine"}:
+    for key in table.keys() & {"name", "policy", "guide", "engine"}:
         if not isinstance(table[key], str):
             raise ValueError(f"{key} = {table[key]!r}: it must be a text")
     if not isinstance(given.get("bare", False), bool):

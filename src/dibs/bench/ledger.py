@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -29,7 +29,6 @@ from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 from dibs.search.policy import Waiting
 from dibs.search.tables import DOMAIN, Tables, tables
-from dibs.search.worth import price
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -175,7 +174,7 @@ def ledgers(
         raise ValueError(f"count = {options.count}: a ledger is about the search for one solution")
     if options.after is not None:
         raise ValueError(f"after = {options.after}: a ledger is about one search, and these would be two")
-    options, asked = _settled(instances, options, None if guide is None else as_guide(guide))
+    asked = _guide(instances, options, None if guide is None else as_guide(guide))
     shapes: dict[int, list[int]] = {}
     for i, instance in enumerate(instances):
         shapes.setdefault(id(instance.structure), []).append(i)
@@ -192,17 +191,15 @@ def ledgers(
     return [found[place] for place in range(len(instances))]
 
 
-def _settled(instances: Sequence[Instance], options: Options, guide: Guide | None) -> tuple[Options, Guide | None]:
-    """What `solve` does to options and guide before it searches."""
+def _guide(instances: Sequence[Instance], options: Options, guide: Guide | None) -> Guide | None:
+    """The guide that `solve` would ask."""
     if options.order == "oracle":
         if guide is not None:
             raise ValueError("order = 'oracle' is a guide itself: give one or the other")
         guide = Oracle()
     if isinstance(guide, Waiting):
         guide = guide.load(instances[0].structure if instances else None)
-    if guide is not None and options.trigger == "worth" and options.price is None and options.asks != 0 and instances:
-        options = replace(options, price=price(instances, options, guide))
-    return options, guide
+    return guide
 
 
 class _Branch:

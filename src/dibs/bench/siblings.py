@@ -62,7 +62,7 @@ def with_complements(structure: Structure, level: Level) -> Structure:
     """The same for one level, where L + l may be given as well: it says that l, a domain by itself, is false."""
     of = tables(structure, level)
     beside = (of.address + 1).astype(np.uint32)  # a domain {l, its complement}
-    return replace(structure, _tables={(level, False): of._replace(address=np.concatenate([of.address, beside]))})
+    return replace(structure, _tables={level: of._replace(address=np.concatenate([of.address, beside]))})
 
 
 def measure(
@@ -91,7 +91,9 @@ def measure(
             engine.run(stopped=stopped)
             if stopped():
                 raise Stopped
-            for i, (phase, nodes) in zip(numbers[at : at + BATCH], engine.counters[:, :2].tolist(), strict=True):
+            counted = engine.counters
+            ends = zip(numbers[at : at + BATCH], counted.phase.tolist(), counted.nodes.tolist(), strict=True)
+            for i, phase, nodes in ends:
                 found[i] = Measured(nodes, phase == state.LIMIT, phase == state.SAT)
             report(len(found), len(siblings))
     return [found[i] for i in range(len(siblings))]

@@ -148,9 +148,9 @@ def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[ND
         count = 2 if unique or several else 1
         engine = Engine([instances[i] for i in places], Options(tie="reach", count=count), block=64)
         engine.run()
-        if unique and (engine.counters[:, 3] != 1).any():
+        if unique and (engine.counters.solutions != 1).any():
             raise InputError("asked = 'path' needs instances with one solution each: elsewhere counts differ")
-        for i, true, known in zip(places, engine.true(), engine.counters[:, 3], strict=True):
+        for i, true, known in zip(places, engine.true(), engine.counters.solutions, strict=True):
             found[i] = true & (known == 1 or not several)
     return found
 

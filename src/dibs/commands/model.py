@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from dibs import __version__
 from dibs.commands import Refused
 from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
 from dibs.problem.text import InputError
 from dibs.search.solve import kernel_ready
-from dibs.writing import explained, write
 
 if TYPE_CHECKING:
     from dibs.model.evaluate import Evaluation
@@ -31,7 +29,6 @@ For example:
   dibs model info relational
   dibs model eval relational --puzzles sample17
   dibs model eval runs/mine/guide --puzzles puzzles.txt --json
-  dibs model worth relational
 """
 
 WIDTH = 100  # of tables that do not go to a terminal
@@ -121,59 +118,6 @@ def evaluate(
         from dibs.report.reliability import draw
 
         draw(figure, f"{denoiser.folder.name}, {puzzles}", {"open cells": found.cells, "MRV cell": found.branch})
-    return 0
-
-
-@app.command
-def worth(
-    guide: Guide,
-    /,
-    *,
-    puzzles: Annotated[str, Parameter(help="a file of Sudokus with one solution each, doubted or hard300")] = "doubted",
-    sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = 1_000,
-    seed: Annotated[int, Parameter(help="of the random relabelling")] = 0,
-    output: Annotated[Path | None, Parameter(help="write the coefficients, for --worth")] = None,
-) -> int:
-    """Fit what trigger `worth` needs: what a mistake costs, and how often the guide is right.
-
-    At the states on the way to the solution of every puzzle the failing
-    siblings are searched and the guide is asked, with both naked and hidden
-    singles. Two small regressions on open literals, depth and values are
-    fitted to every second puzzle, and held against the others in a table.
-
-    For example:
-      dibs model worth relational
-      dibs model worth runs/mine/guide --puzzles mine.txt --output worth.json
-      dibs solve puzzles.txt --guide runs/mine/guide --trigger worth --worth worth.json
-    """
-    from dibs.guide.denoiser import Denoiser
-    from dibs.model.worth import Fit, fit
-    from dibs.report.worth import tables
-
-    _check(sample, seed, 1)
-    denoiser = Denoiser.load(guide)
-    some = _read(puzzles, sample)
-    now = (0, len(some))
-    found: dict[str, Fit] = {}
-
-    def note(done: int, total: int) -> None:
-        nonlocal now
-        now = done, total
-
-    def meter(seconds: float) -> Meter | None:
-        if seconds < 2:
-            return None
-        return Meter(f"{now[0]:,} of {now[1]:,} puzzles, level {2 - (not found)} of 2", now[0] / now[1])
-
-    with Terminal(meter):
-        for level in ("naked", "hidden"):
-            found[level] = fit(denoiser, some, level=level, seed=seed, progress=note)
-    _print(tables(f"{guide} on {puzzles}: {len(some):,} puzzles, relabelled", found))
-    if output:
-        head = {"guide": guide, "puzzles": puzzles, "sample": len(some), "seed": seed, "dibs": __version__}
-        text = encoder.dumps(head | {"levels": {at: one.as_dict() for at, one in found.items()}}, indent=1)
-        with explained(output):
-            write(output, text.encode())
     return 0
 
 

@@ -87,7 +87,7 @@ def solve(
       dibs solve square.txt --family latin --count 2
       cat formula.cnf | dibs solve -
       dibs solve puzzles.txt --policy paper --json
-      dibs solve puzzles.txt --policy guided --select mrv-confident --keep 0.8
+      dibs solve puzzles.txt --policy guided --select confident --keep 0.8
       dibs solve formula.cnf --engine cadical195 --proof formula.drat
       dibs solve puzzles.txt --engine cadical195 --guide relational
     """

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide.asks import Asks, Ranks, as_guide
-from dibs.problem.structure import Instance, Need, Structure
+from dibs.problem.structure import Instance
 
 Bools = NDArray[np.bool_]
 
@@ -71,23 +71,9 @@ class Advisor:
         return wanted
 
 
-def settle(structure: Structure, given: NDArray[np.int64]) -> tuple[Bools, Bools] | None:
+def settle(instance: Instance) -> tuple[Bools, Bools] | None:
     """[literals] what is open and what is true once all that follows from the givens is done; None: a contradiction."""
-    group = np.repeat(np.arange(structure.groups), np.diff(structure.start))
-    member, exclusive = structure.member, structure.exclusive
-    true = np.zeros(structure.literals, bool)
-    true[given] = True
-    open_ = ~true
-    while True:
-        hits = np.bincount(group, true[member], structure.groups)
-        killed = member[open_[member] & (exclusive & (hits > 0))[group]]
-        open_[killed] = False
-        left = np.bincount(group, open_[member], structure.groups)
-        lacking = (structure.need > Need.NONE) & (hits == 0)
-        if (exclusive & (hits > 1)).any() or (lacking & (left == 0)).any():
-            return None
-        forced = member[open_[member] & (lacking & (left == 1))[group]]
-        if not len(killed) and not len(forced):
-            return open_, true
-        true[forced] = True
-        open_[forced] = False
+    from dibs.search.root import roots
+
+    [open_], [true], [consistent] = roots([instance])
+    return (open_, true) if consistent else None

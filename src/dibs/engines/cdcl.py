@@ -41,7 +41,7 @@ def _search(task: Task, solver: Any) -> bool | None:
 
 def _phases(task: Task, advisor: Advisor) -> list[int]:
     """Signed variables from one ask about the root: a phase for each that the guide has an opinion on."""
-    root = settle(task.instance.structure, task.instance.given)
+    root = settle(task.instance)
     if root is None:
         return []
     open_, true = root

@@ -64,7 +64,7 @@ def _constrain(model: Any, literals: list[Any], structure: Structure, given: NDA
 
 def _hints(task: Task) -> list[int]:
     """Signed variables from one ask about the root: what follows from the givens, and what the guide would choose."""
-    root = settle(task.instance.structure, task.instance.given)
+    root = settle(task.instance)
     if task.advisor is None or root is None:
         return []
     open_, true = root

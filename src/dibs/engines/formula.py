@@ -103,7 +103,12 @@ class _Writer:
 
     def write(self, structure: Structure, given: NDArray[np.int64]) -> None:
         """The givens, what they exclude at once, and the groups over what is left."""
-        true, dead = _excluded(structure, given)
+        from dibs.search.root import settle
+
+        given_only = np.zeros((1, structure.literals), bool)
+        given_only[0, given] = True
+        [open_], [true], [consistent] = settle(structure, given_only, "eliminate")
+        dead = ~(open_ | true) if consistent else ~open_  # givens that exclude each other are both true and not
         self.clauses += [[z + 1] for z in np.flatnonzero(true).tolist()]
         self.clauses += [[-z - 1] for z in np.flatnonzero(dead).tolist()]
         kinds = zip(structure.exclusive.tolist(), (structure.need > Need.NONE).tolist(), strict=True)
@@ -137,14 +142,3 @@ class _Writer:
         yield from ([-low, high] for low, high in pairwise(steps))
         yield from ([-z, step] for z, step in zip(literals, steps, strict=False))
         yield from ([-z, -step] for z, step in zip(literals[1:], steps, strict=True))
-
-
-def _excluded(structure: Structure, given: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """[literals] the givens, and what shares an at-most-one group with another of them."""
-    true = np.zeros(structure.literals, bool)
-    true[given] = True
-    group = np.repeat(np.arange(structure.groups), np.diff(structure.start))
-    hits = np.bincount(group, true[structure.member], structure.groups)[group]
-    dead = np.zeros(structure.literals, bool)
-    dead[structure.member[structure.exclusive[group] & (hits > true[structure.member])]] = True
-    return true, dead

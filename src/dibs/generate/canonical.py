@@ -34,7 +34,7 @@ def canonical_forms(puzzles: Values) -> list[bytes]:
         return []
     engine = engine_of(_NINE, puzzles, count=2)
     engine.run()
-    if (engine.counters[:, 3] != 1).any():
+    if (engine.counters.solutions != 1).any():
         raise ValueError("the canonical form is defined for puzzles with exactly one solution")
     return [minlex(engine.choices(i)[0] + np.uint8(1), puzzle)[81:].tobytes() for i, puzzle in enumerate(puzzles)]
 

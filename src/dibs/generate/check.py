@@ -35,7 +35,7 @@ def uniqueness(of: Shape, values: NDArray[np.uint8], nodes: int | None = None) -
     engine.run()
     from dibs.search.state import LIMIT
 
-    phase, _, _, solutions = engine.counters.T
+    phase, solutions = engine.counters.phase, engine.counters.solutions
     return np.where((phase == LIMIT) & (solutions < 2), -1, solutions == 1)
 
 

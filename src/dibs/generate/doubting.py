@@ -130,7 +130,7 @@ def _costliest(puzzles: Values, most: int) -> Values:
         return puzzles
     engine = engine_of(_NINE, puzzles, tie="degree")
     engine.run()
-    costliest: Values = puzzles[np.argsort(-engine.counters[:, 1], kind="stable")[:most]]
+    costliest: Values = puzzles[np.argsort(-engine.counters.nodes, kind="stable")[:most]]
     return costliest
 
 

@@ -109,7 +109,7 @@ def _has_solution(formula: CNF) -> bool:
             return solve(formula, "glucose4").solution is not None
     engine = Engine([formula], Options(level="naked", tie="reach", order="jw"))
     engine.run()
-    return bool(engine.counters[0, 3])
+    return bool(engine.counters.solutions[0])
 
 
 def _some_assignment(variables: int, clauses: Sequence[Sequence[int]]) -> bool:

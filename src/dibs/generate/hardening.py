@@ -90,7 +90,7 @@ class _Population:
         """[k] mean nodes over random images of `puzzles` [k, 81]."""
         engine = engine_of(_NINE, shuffled(np.repeat(puzzles, images, axis=0), self.rng), level=self.level)
         engine.run()
-        mean: NDArray[np.float64] = engine.counters[:, 1].reshape(-1, images).mean(axis=1)
+        mean: NDArray[np.float64] = engine.counters.nodes.reshape(-1, images).mean(axis=1)
         return mean
 
     def step(self, nodes: float) -> list[Values]:

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate.check import engine_of, solution_of, uniqueness
 from dibs.problem.shape import shape
+from dibs.problem.structure import Level
+
+if TYPE_CHECKING:
+    from dibs.search.root import Root
 
 Values = NDArray[np.uint8]
 Cells = NDArray[np.int64]
@@ -59,14 +64,14 @@ def completions(rests: Values, add: int) -> list[Values]:
     tables = [_Table(rest, add) for rest in rests]
     for i, table in enumerate(tables):
         table.see(engine.choices(i))
-        table.whole = engine.counters[i, 3] < listed
+        table.whole = engine.counters.solutions[i] < listed
     # The tables go on together, so that one engine serves the candidates of all.
     waiting = [table for table in tables if not table.whole]
     while waiting:
         chosen = [table.candidates(-(-CHECKED // len(waiting))) for table in waiting]
         engine = engine_of(_NINE, np.concatenate([puzzles for _, puzzles in chosen]), count=2, answers=2)
         engine.run()
-        solutions = engine.counters[:, 3]
+        solutions = engine.counters.solutions
         end = 0
         for table, (places, _) in zip(waiting, chosen, strict=True):
             begin, end = end, end + len(places)
@@ -88,7 +93,7 @@ class _Table:
         self.seen: set[bytes] = set()
         self.whole = False  # all solutions were listed
         if add == 1:
-            self.table = _closed(rest)[self.free].ravel().astype(np.uint8) * np.uint8(DEAD)
+            self.table = (~_open(rest)[self.free]).ravel().astype(np.uint8) * np.uint8(DEAD)
         else:
             self.table = _impossible(rest, self.free)
         self.flat = self.table.reshape(-1)
@@ -121,16 +126,10 @@ def _impossible(rest: Values, free: Cells) -> Values:
     """
     literals = (9 * free[:, None] + np.arange(9)).ravel()
     table: Values = _lower()[np.ix_(literals, literals)]
-    open_ = np.flatnonzero(~_closed(rest)[free].ravel())
-    # The engine stops at each search's first node and asks; an ask shows what propagation has left.
-    engine = engine_of(_NINE, _filled(rest, free, open_, 1), guided=True)
-    asks = engine.advance()
+    open_ = np.flatnonzero(_open(rest)[free].ravel())
+    found = _roots(_filled(rest, free, open_, 1), "hidden")
     possible = np.zeros((len(literals), len(literals)), bool)
-    if asks is not None:
-        possible[open_[asks.rows]] = (asks.open | asks.true)[:, literals]
-    solved = np.flatnonzero(engine.counters[:, 3] == 1)
-    if len(solved):
-        possible[open_[solved]] = engine.true()[np.ix_(solved, literals)]
+    possible[open_] = ((found.open | found.true) & found.consistent[:, None])[:, literals]
     table[~(possible & possible.T)] = DEAD
     return table
 
@@ -145,14 +144,6 @@ def _filled(rest: Values, free: Cells, at: Cells, add: int) -> Values:
 
 
 @cache
-def _peers() -> NDArray[np.bool_]:
-    """[81, 81] whether two cells share a unit; every cell with itself."""
-    units = _NINE.units
-    shared: NDArray[np.bool_] = (units[:, None] == units[None]).any(axis=2)
-    return shared
-
-
-@cache
 def _lower() -> Values:
     """[729, 729] DEAD for literals of one cell and below the diagonal, so that each pair stands in the table once."""
     cell = np.arange(729) // 9
@@ -160,12 +151,17 @@ def _lower() -> Values:
     return lower
 
 
-def _closed(puzzle: Values) -> NDArray[np.bool_]:
-    """[81, 9] literals that a given of `puzzle` [81] rules out."""
-    closed = np.zeros((81, 9), bool)
-    for cell in np.flatnonzero(puzzle):
-        closed[_peers()[cell], puzzle[cell] - 1] = True
-    return closed
+def _open(puzzle: Values) -> NDArray[np.bool_]:
+    """[81, 9] literals of blank cells that no given of `puzzle` [81] rules out."""
+    return _roots(puzzle[None], "eliminate").open.reshape(81, 9)
+
+
+def _roots(puzzles: Values, level: Level) -> Root:
+    """The roots of `puzzles` [k, 81]."""
+    from dibs.search.root import settle
+
+    true = puzzles[:, :, None] == np.arange(1, 10, dtype=np.uint8)
+    return settle(_NINE.structure, true.reshape(len(puzzles), -1), level)
 
 
 def minimal(puzzles: Values) -> NDArray[np.bool_]:

@@ -172,7 +172,7 @@ def full_grids(of: Shape, random: Sequence[np.random.Generator]) -> Values:
     while len(waiting):
         engine = engine_of(of, grids[waiting], guided=True, nodes=nodes)
         engine.run(_Scores([random[i] for i in waiting.tolist()]))
-        found = engine.counters[:, 3] > 0
+        found = engine.counters.solutions > 0
         for row in np.flatnonzero(found).tolist():
             grids[waiting[row]] = engine.choices(row)[0] + 1
         waiting = waiting[~found]

@@ -91,15 +91,15 @@ class Denoiser:
         return found
 
     def _run(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
-        from dibs.guide.graph import groups_of
-        from dibs.guide.loops import normalise, settle, temper
+        from dibs.guide.loops import normalise, temper
+        from dibs.search.root import singles
 
         of = relations(structure)
         if not of.partitioned:
             raise InputError(f"a denoiser needs every literal in one cell; the family {structure.family} has others")
         asked = possible = open_
         if self.settles:
-            asked, certain = settle(open_, *groups_of(structure)[:2], *of.every)
+            asked, certain = singles(structure, open_)
             possible = asked | certain  # what is certain is alone in its cell
         logits = self.backend.logits(structure, asked, true)
         if logits.shape != open_.shape:

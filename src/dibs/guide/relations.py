@@ -33,7 +33,6 @@ class Relations:
         other = structure.exclusive[group] & ~decision
         # Copies, which nobody else can see or write to: the structure's own arrays are for reading, and compiled code
         # would be compiled once more for such arrays.
-        self.every = structure.member.copy(), structure.start.copy()  # literals of each group, where each begins
         self.cells = Lists(structure.start[: structure.decisions + 1].copy(), structure.member[decision])
         # The exclusive groups that are no cells, all groups counted: literals of each group, groups of each literal.
         self.members = _lists(group[other], structure.member[other], structure.groups)

@@ -98,6 +98,6 @@ def sibling_nodes(
     grids[np.arange(len(grids)), literal // of.size] = literal % of.size + 1
     engine = engine_of(of, grids, level=level, tie=tie, nodes=limit)
     engine.run()
-    phase, nodes = engine.counters[:, 0], engine.counters[:, 1]
+    phase, nodes = engine.counters.phase, engine.counters.nodes
     assert ((phase == UNSAT) | (phase == LIMIT)).all(), "a wrong value led to a solution: the puzzle has several"
     return nodes.copy(), int((phase == LIMIT).sum())

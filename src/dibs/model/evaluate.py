@@ -129,7 +129,7 @@ def _solutions(of: Shape, values: Values, progress: Progress) -> Values:
     for at in range(0, len(values), BLOCK):
         engine = engine_of(of, values[at : at + BLOCK], count=2)
         engine.run()
-        for row, found in enumerate(engine.counters[:, 3].tolist()):
+        for row, found in enumerate(engine.counters.solutions.tolist()):
             if found != 1:
                 many = "more than one solution" if found else "no solution"
                 raise InputError(f"puzzle {at + row + 1} has {many}: guides are judged on puzzles with exactly one")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,14 @@ from dibs.generate.squares import latin
 from dibs.generate.sudokus import sudoku
 from dibs.guide.graph import Groups, groups_of
 from dibs.model.config import Data
+from dibs.model.states import truth
 from dibs.problem import CNF, Latin, Sudoku
 from dibs.problem.structure import Level
 from dibs.search.options import Options, Tie
 
 Bools = NDArray[np.bool_]
 
-LEVEL: dict[str, Level] = {"cnf": "naked", "latin": "hidden", "sudoku": "locked"}  # as policy `auto` has it
+LEVEL: dict[str, Level] = {"cnf": "naked", "latin": "hidden", "sudoku": "hidden"}  # as policy `auto` has it
 TIES: tuple[Tie, ...] = ("index", "index", "random", "reach")  # of the searches whose states are taken
 WALKS = 3  # solutions of an instance that are walked to
 DEEPER = 8  # states of a walk in a grid that are taken, besides the root
@@ -118,22 +119,25 @@ def solutions(instance: CNF | Latin | Sudoku, level: Level, count: int, seed: in
         engine.run()
         return _distinct(engine.true())
     rng = np.random.default_rng(seed)
-    how = replace(how, select="weighted", strategy="restarts", unit=256, nodes=NODES)
-    engine = Engine([instance] * -(-count // FAMILY), how)
-    engine.run()
-    found = [engine.true()]
-    for _ in range(FAMILY - 1):
-        grids = [
-            _partly(instance, engine.choices(row)[0] + 1, rng)
-            for row in range(len(engine.instances))
-            if engine.counters[row, 3]
-        ]
-        if not grids:
+    grids = [instance] * -(-count // FAMILY)
+    found = []
+    for _ in range(FAMILY):
+        values = _solved(grids, seed)
+        found.append(truth(instance.shape, values))
+        if not len(values):
             break
-        engine = Engine(grids, how)
-        engine.run()
-        found.append(engine.true())
+        grids = [_partly(instance, one, rng) for one in values]
     return _distinct(np.concatenate(found))[:count]
+
+
+def _solved(grids: Sequence[Latin | Sudoku], seed: int) -> NDArray[np.uint8]:
+    """[k, cells] solutions of those grids for which one is found soon enough, with values in a random order."""
+    from dibs.search.solve import solve_together
+
+    outcomes = solve_together(grids, strategy="nogoods", order="random", unit=256, nodes=NODES, seed=seed)
+    lines = [one.solution for one in outcomes if one.solution is not None]
+    read = [Sudoku.parse(line, grids[0].shape.box) if grids[0].shape.box else Latin.parse(line) for line in lines]
+    return np.array([grid.values for grid in read], np.uint8).reshape(len(read), -1)
 
 
 def _distinct(true: Bools) -> Bools:

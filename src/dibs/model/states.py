@@ -29,13 +29,9 @@ def truth(of: Shape, solutions: Values) -> Bools:
 
 def eliminated(of: Shape, puzzles: Values) -> Bools:
     """[n, L] the literals that no given of `puzzles` [n, cells] rules out, of cells that are not given."""
-    given = truth(of, puzzles)
-    groups = of.structure
-    taken = np.logical_or.reduceat(given[:, groups.member], groups.start[:-1], axis=1)
-    closed = np.zeros_like(given)
-    for group in range(groups.groups):
-        closed[:, groups.members(group)] |= taken[:, group, None]
-    return ~closed
+    from dibs.search.root import settle
+
+    return settle(of.structure, truth(of, puzzles), "eliminate").open
 
 
 def solution_paths(

@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-Level = Literal["eliminate", "naked", "hidden", "locked"]
+Level = Literal["eliminate", "naked", "hidden"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 Ints = NDArray[np.integer[Any]]
@@ -31,7 +31,7 @@ class Need(IntEnum):
     """What a group asks of its literals from below."""
 
     NONE = 0  # at most one: nobody has to be true
-    IMPLIED = 1  # at least one, but it follows from the other groups: used only at levels `hidden` and `locked`
+    IMPLIED = 1  # at least one, but it follows from the other groups: used only at level `hidden`
     REQUIRED = 2  # at least one
 
 
@@ -57,7 +57,7 @@ class Structure:
     shape: tuple[int, ...] = ()  # family-specific size, e.g. (box rows, box columns)
     bounds: NDArray[np.int32] | None = None  # [groups, 2] least and most true members; None: the kinds say it all
     roles: tuple[str | None, ...] = ()  # what kind of group each is, for messages, plots and guides; () : unnamed
-    _tables: dict[tuple[Level, bool], Any] = field(default_factory=dict, repr=False)
+    _tables: dict[Level, Any] = field(default_factory=dict, repr=False)
 
     @property
     def groups(self) -> int:

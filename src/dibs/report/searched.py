@@ -54,9 +54,9 @@ class Searcher:
 
     def explained(self, plan: Plan) -> Explained:
         name, options, guidance, told = plan
-        if options.suited(self.instance.structure).select == "weighted":
-            why = "its nodes need not be about a cell: choose another select, or policy paper or plain"
-            raise InputError(f"{name}: select weighted cannot be explained, {why}", self.place.file, self.place.line)
+        if options.suited(self.instance.structure).strategy == "nogoods":
+            why = "its nodes need not be about a cell: choose another strategy, or policy paper or plain"
+            raise InputError(f"{name}: strategy nogoods cannot be explained, {why}", self.place.file, self.place.line)
         guide = waiting(guidance) if guidance.guide else None
         story = ""
         if guide and options.after is None:

@@ -91,7 +91,6 @@ def _plan(search: dict[str, Any], where: str, file: str) -> Plan:
         raise ValueError(f"{where}{error}") from None
     if options.count != 1:
         raise ValueError(f"{where}count = {options.count}: it must be 1")
-    for text in (options.worth, guidance.guide):
-        if not isinstance(text, str | None):
-            raise ValueError(f"{where}{text!r} must be a text")
+    if not isinstance(guidance.guide, str | None):
+        raise ValueError(f"{where}{guidance.guide!r} must be a text")
     return Plan(name, options, guidance, told=False)

@@ -25,7 +25,6 @@ from dibs.search.kernel import advance
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution
 from dibs.search.tables import DOMAIN, Tables, plane_bit, tables
-from dibs.search.worth import worth_of
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 SMALL = 256  # domains of a problem for which that is so at once; larger ones begin with shorter slices
@@ -61,7 +60,7 @@ def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
 
 # The compiled forms of `advance` that have been used, by structure, level and whether rules are rich: for the same ones
 # the types of all its arguments are the same.
-_variants: WeakKeyDictionary[Structure, dict[tuple[str, bool, bool], Callable[..., None]]] = WeakKeyDictionary()
+_variants: WeakKeyDictionary[Structure, dict[tuple[str, bool], Callable[..., None]]] = WeakKeyDictionary()
 
 
 _forms: set[tuple[int | None, int | None]] = (
@@ -79,6 +78,15 @@ def _variant(arguments: tuple[Any, ...]) -> Callable[..., None]:
     overloads = getattr(advance, "overloads", None)  # None where the kernel is not compiled
     found: Callable[..., None] = advance
     return found if overloads is None else overloads[tuple(map(typeof, arguments))].entry_point
+
+
+class Counters(NamedTuple):
+    """Of all searches of an engine, [instances] each."""
+
+    phase: NDArray[np.int64]  # state.SAT, UNSAT, LIMIT, or where it stands
+    nodes: NDArray[np.int64]
+    backtracks: NDArray[np.int64]
+    solutions: NDArray[np.int64]
 
 
 class OpenNode(NamedTuple):
@@ -129,17 +137,14 @@ class Engine:
         self.elsewhere = np.zeros(len(instances))  # seconds that another search of the same instance has used
         self.calls = np.zeros(len(instances), np.int64)
         self.batches = self.asked = 0
-        weighted = options.select == "weighted"
-        self._tables = t = tables(self.structure, options.level, watching=weighted)
+        self._tables = t = tables(self.structure, options.level)
         strategy = options.strategy if options.count == 1 else "dfs"  # another run would find the same solutions
         rich = guided or traced or strategy != "dfs"
-        if strategy == "learn":
-            raise ValueError("strategy = 'learn' is not the kernel's: dibs.search.learner has it")
-        if weighted and traced:
-            raise ValueError("select = 'weighted' cannot be followed node by node: its nodes need not be about a cell")
+        if strategy == "nogoods":
+            raise ValueError("strategy = 'nogoods' is not the kernel's: dibs.search.learner has it")
         several = guided and (options.keep is not None or strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
-        self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0, weighted)
+        self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0)
         self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room)
         row, literal = type(instances[0]).givens(instances)
         s.counts[:, state.GIVEN] = np.bincount(row, minlength=len(instances))
@@ -148,7 +153,6 @@ class Engine:
         stream = options.seed * 1_000_003 % 2**62  # any seed will do, the counters have 63 bits
         s.counts[:, state.SEED] = stream + np.array(range(len(instances)) if places is None else places)
         s.counts[:, state.MOST] = MOST if options.nodes is None else min(options.nodes, MOST)
-        worth = worth_of(options.level, options.worth)
         self._rules = state.Rules(
             rich=1 if rich else None,
             tie=state.TIES[options.tie],
@@ -161,21 +165,16 @@ class Engine:
             ask_nodes=ask_nodes,
             strategy=state.STRATEGIES[strategy],
             unit=min(options.unit, LONGEST),
-            price=float(options.price or 0.0),
-            cost=worth.cost,
-            gain=worth.gain,
             wanted=min(options.count, MOST),
         )
         self._events: list[list[NDArray[np.int64]]] | None = [[] for _ in instances] if traced else None
         most_given = int(s.counts[:, state.GIVEN].max())
-        self._queue = np.zeros(
-            len(t.group) + len(t.alive) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32
-        )
+        self._queue = np.zeros(len(t.group) + len(t.unit_low) + len(t.base) + len(t.unit) + most_given, np.uint32)
         self._keys = np.zeros(len(t.outer))
         self._bits = np.zeros(t.rows, np.uint64)
         self._spot = plane_bit(t.address, t.values) if guided else None
         self._live = np.arange(len(instances))
-        self._variant = options.level, weighted, rich
+        self._variant = options.level, rich
         self._kernel = _variants.get(self.structure, {}).get(self._variant)  # `advance` without the dispatcher
         self._calls = 0
         domains = len(t.base) - 1
@@ -274,7 +273,7 @@ class Engine:
         open_, true = self.literals(rows)
         top = self._searches.counts[rows, state.TOP] - 1
         selecting = self.options.all_ranked
-        domain = self._searches.frame_branch[rows, top]  # not a group's: there all literals are candidates
+        domain = self._searches.frame_domain[rows, top]
         there = True if selecting else self._tables.address // DOMAIN == domain[:, None]
         self._candidates = open_ & there  # a guide gets another one
         return Asks(
@@ -384,7 +383,7 @@ class Engine:
         return [
             OpenNode(domain, s.order[row, start:end].tolist(), at - start, ask)
             for domain, start, end, at, ask in zip(
-                s.frame_branch[row, :top].tolist(), starts, ends, next_, asks.tolist(), strict=True
+                s.frame_domain[row, :top].tolist(), starts, ends, next_, asks.tolist(), strict=True
             )
         ]
 
@@ -405,11 +404,10 @@ class Engine:
         return self._searches.answer[row, : self._searches.counts[row, state.SOLUTIONS]].copy()
 
     @property
-    def counters(self) -> NDArray[np.int64]:
-        """[instances, 4] status (kernel phase), nodes, backtracks and solutions, without decoding anything."""
-        columns = [state.PHASE, state.NODES, state.BACKTRACKS, state.SOLUTIONS]
-        wanted: NDArray[np.int64] = self._searches.counts[:, columns]
-        return wanted
+    def counters(self) -> Counters:
+        """Where the searches are, without decoding anything."""
+        columns = state.PHASE, state.NODES, state.BACKTRACKS, state.SOLUTIONS
+        return Counters(*(self._searches.counts[:, column].copy() for column in columns))
 
     def outcomes(self) -> list[Outcome | None]:
         """One for each instance, None where the search is not finished. Every solution has been verified."""

@@ -16,36 +16,48 @@ from dibs.compiled import entry, part
 from dibs.search.machine import borrow, ones, trailing_zeros, view, view_row
 from dibs.search.state import (
     AGAIN,
+    ALWAYS,
     ARITY,
     ARRANGE,
+    ASCENDING,
     ASKS,
     BACKTRACKS,
     BEGUN,
+    BINARY,
+    BY_CHANCE,
+    BY_DEGREE,
+    BY_INDEX,
+    BY_REACH,
     BY_SCORE,
+    CONFIDENT,
     DEPTH,
     ENTER,
     ENTERED,
     EVENT,
     FAILED,
+    FIRST,
     GIVEN,
     HOPELESS,
-    LEAST,
+    JW,
+    LCV,
     LIMIT,
     LOGGED,
+    MCV,
     MOST,
+    NEVER,
     NO_SLOT,
     NODES,
     PHASE,
-    PUT_OFF,
     RANKED,
+    RESTARTS,
     RUN,
     RUN_END,
     SAT,
     SEED,
+    SHUFFLED,
     SLOT,
     SOLUTIONS,
     SOLVED,
-    STANDING,
     START,
     TOP,
     TRAIL,
@@ -80,8 +92,6 @@ LEAST_WEIGHT = 0.02  # `confident`, formulas: of a literal that is in no open cl
 DECIDES = 6  # options in the balance of `reach` that a domain decided at once counts for
 HOPEFUL = 0.5  # where the solution is below with less than this probability, MRV selects and kept rankings must do
 LESSON = 1.0  # what a choice loses in every ranking (a log-probability) when a run that ended on it is cut
-FIRST_LEAST = float(np.log(0.25))  # `discrepancy`: the first run tries paths of at least this log-probability
-STEP_LEAST = float(np.log(0.25))  # and every further run paths that are so much less likely
 LEAST_CHANCE = 1e-6  # no guide is surer than that of what is not the case
 
 
@@ -121,20 +131,15 @@ def choose(t: Tables, s: Searches, address: Int, alone: bool, length: Int) -> tu
             s.trail[_at(length)] = np.uint32(word)
             s.lost[_at(length)] = hit
             length += hit != _NONE
-    return True, kill(t, s, np.int64(t.base[_at(domain)]) + value, length)
-
-
-@part
-def kill(t: Tables, s: Searches, row: Int, length: Int) -> Int:
-    """Kill what row `row` of the mates has in the planes; returns the new trail length."""
-    for k in range(t.mate_start[_at(row)], t.mate_start[_at(row + 1)]):
+    literal = np.int64(t.base[_at(domain)]) + value
+    for k in range(t.mate_start[_at(literal)], t.mate_start[_at(literal + 1)]):
         word = t.mate_word[_at(k)]
         hit = s.plane[word] & t.mate_mask[_at(k)]
         s.plane[word] ^= hit
         s.trail[_at(length)] = word
         s.lost[_at(length)] = hit
         length += hit != _NONE
-    return length
+    return True, length
 
 
 @part
@@ -152,10 +157,8 @@ def watched(t: Tables, s: Searches, i: Int, bit: Int) -> tuple[Int, Int, Any]:
 
 
 @part
-def digest(
-    t: Tables, s: Searches, mark: Int, length: Int, queue: NDArray[np.uint32], tail: Int, locks: Int
-) -> tuple[bool, Int, Int]:
-    """Bring the watched groups up to date with the trail from `mark`; returns (consistent, new queue length, locks).
+def digest(t: Tables, s: Searches, mark: Int, length: Int, queue: NDArray[np.uint32], tail: Int) -> tuple[bool, Int]:
+    """Bring the watched groups up to date with the trail from `mark`; returns (consistent, new queue length).
 
     It goes to the end even after a conflict, so that `undo` finds groups and trail in step.
     """
@@ -173,35 +176,10 @@ def digest(
                 if state < _TWO:
                     if state < ONE:
                         consistent = False
-                        if len(s.weight) > 0:
-                            s.weight[g] += np.float32(1)
                     elif t.act[g] == FORCE:
                         queue[_at(tail)] = np.uint32(state - ONE)
                         tail += 1
-            if len(s.left) > 0 and not chosen:
-                for k in range(t.piece_start[_at(literal)], t.piece_start[_at(literal + 1)]):
-                    piece = t.piece[_at(k)]
-                    s.left[piece] -= np.uint16(1)
-                    if s.left[piece] == 0:
-                        locks = lose(t, s, np.int64(piece), queue, locks)
-    return consistent, tail, locks
-
-
-@part
-def lose(t: Tables, s: Searches, piece: Int, queue: NDArray[np.uint32], locks: Int) -> Int:
-    """Take a piece that has died out of its wholes, and queue the one that is left alone in one of them.
-
-    These are queued from the end of the queue downwards, at `locks`, whose new value is returned.
-    """
-    for k in range(2 * piece, 2 * piece + 2):
-        whole = t.whole[_at(k)]
-        s.alive[whole] -= np.int32(1)
-        if s.alive[whole] == 1 and s.group[t.whole_group[whole]] < CHOSEN:
-            for i in range(t.side_start[whole], t.side_start[whole + _at(1)]):
-                if s.left[t.side[_at(i)] >> np.uint32(1)] > 0:
-                    locks -= 1
-                    queue[_at(locks)] = t.side[_at(i)]
-    return locks
+    return consistent, tail
 
 
 @part
@@ -290,29 +268,24 @@ def values_changed(t: Tables, s: Searches, mark: Int, length: Int) -> Int:
 def propagate(
     t: Tables, s: Searches, watching: Flag, queue: NDArray[np.uint32], tail: Int, settled: Int, length: Int
 ) -> tuple[bool, Int]:
-    """Choose the queued addresses and all that follows; returns (consistent, new trail length). Locks come last.
+    """Choose the queued addresses and all that follows; returns (consistent, new trail length).
 
     Nothing follows any more from the trail up to `settled`; 0 for a new state.
     """
     head = 0
     alone = False
-    locks = np.int64(len(queue))
     if watching is not None:
-        consistent, tail, locks = digest(t, s, settled, length, queue, tail, locks)
+        consistent, tail = digest(t, s, settled, length, queue, tail)
         if not consistent:
             return False, length
     while True:
-        while head < tail or (watching is not None and locks < len(queue)):
+        while head < tail:
             mark = length
-            was_open, consistent = True, True
-            if head < tail:
-                was_open, length = choose(t, s, queue[_at(head)], alone, length)
-                head += 1
-            elif watching is not None:
-                length = kill(t, s, len(t.outer) + np.int64(queue[_at(locks)]), length)
-                locks += 1
+            consistent = True
+            was_open, length = choose(t, s, queue[_at(head)], alone, length)
+            head += 1
             if watching is not None:
-                consistent, tail, locks = digest(t, s, mark, length, queue, tail, locks)
+                consistent, tail = digest(t, s, mark, length, queue, tail)
             if not (was_open and consistent):
                 return False, length
         if not t.sweeping:
@@ -340,13 +313,6 @@ def undo(t: Tables, s: Searches, watching: Flag, length: Int, mark: Int) -> None
                 change = -CHOSEN if chosen else ONE + address
                 for k in range(t.watch_start[_at(literal)], t.watch_start[_at(literal + 1)]):
                     s.group[t.watch[_at(k)]] += change
-                if len(s.left) > 0 and not chosen:
-                    for k in range(t.piece_start[_at(literal)], t.piece_start[_at(literal + 1)]):
-                        piece = t.piece[_at(k)]
-                        if s.left[piece] == 0:
-                            s.alive[t.whole[_at(2) * piece]] += np.int32(1)
-                            s.alive[t.whole[_at(2) * piece + _at(1)]] += np.int32(1)
-                        s.left[piece] += np.uint16(1)
     for i in range(mark, length):
         s.plane[s.trail[_at(i)]] ^= s.lost[_at(i)]
 
@@ -449,22 +415,6 @@ def is_open(t: Tables, s: Searches, address: Int) -> bool:
 
 
 @part
-def members(t: Tables, branch: Int) -> tuple[Int, Int]:
-    """(where the members of what a node branches on begin in `Tables.member`, how many): see `member`."""
-    domains = np.int64(len(t.base) - 1)
-    if branch < domains:
-        return np.int64(-1), np.int64(t.values)
-    first = np.int64(t.member_start[_at(branch - domains)])
-    return first, np.int64(t.member_start[_at(branch - domains + 1)]) - first
-
-
-@part
-def member(t: Tables, branch: Int, first: Int, i: Int) -> Int:
-    """The address of member `i` of a domain, which may not be there and is not open then, or of a group."""
-    return (branch << 6) + i if first < 0 else np.int64(t.member[_at(first + i)])
-
-
-@part
 def first_undecided(t: Tables, s: Searches) -> Int:
     """The undecided domain of the lowest number; -1 when all are decided."""
     for row in range(t.rows):
@@ -513,14 +463,14 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
             domain = address >> 6
             if not is_open(t, s, address):
                 continue
-            if tie == 0:
+            if tie == BY_INDEX:
                 return domain
             literal, last = np.int64(t.base[_at(domain)]), np.int64(t.base[_at(domain + 1)])
             rank = 0.0
-            if tie == 1:
+            if tie == BY_DEGREE:
                 for w in range(t.watch_start[_at(literal)], t.watch_start[_at(last)]):
                     rank += s.group[t.watch[_at(w)]] < CHOSEN
-            elif tie == 2:
+            elif tie == BY_CHANCE:
                 rank = float(scramble(s.counts[SEED], s.counts[NODES], domain))
             else:
                 for own in range(literal, last):
@@ -531,55 +481,15 @@ def in_clause(t: Tables, s: Searches, tie: Int) -> Int:
 
 
 @part
-def stand(s: Searches) -> None:
-    """Note the groups that the root leaves open: no node below has others."""
-    count = np.int64(0)
-    for g in range(len(s.group)):
-        if s.group[_at(g)] < CHOSEN:
-            s.standing[_at(count)] = np.uint32(g)
-            count += 1
-    s.counts[STANDING] = count
-
-
-@part
-def weightiest(t: Tables, s: Searches) -> Int:
-    """What to branch on: of all open groups the one with the fewest open members for its weight; -1: there is none.
-
-    It is returned as D + group; as the domain of its first open member where more than one member may be true.
-    """
-    best, best_size, best_weight = np.int64(-1), np.float32(1), np.float32(0)
-    for k in range(s.counts[STANDING]):
-        g = s.standing[_at(k)]
-        state = s.group[g]
-        size, weight = np.float32(state >> SHIFT), s.weight[g]
-        if state < CHOSEN and size * best_weight < best_size * weight:
-            best, best_size, best_weight = np.int64(g), size, weight
-    s.counts[ARITY] = np.int64(best_size) if best >= 0 else 0
-    if best < 0:
-        return first_undecided(t, s)
-    domains = np.int64(len(t.base) - 1)
-    if t.exact[_at(best)]:
-        return domains + best
-    first, count = members(t, domains + best)
-    for i in range(count):
-        address = member(t, domains + best, first, i)
-        if is_open(t, s, address):
-            return address >> 6
-    return -1
-
-
-@part
 def select(t: Tables, s: Searches, watching: Flag, rules: Rules, bits: NDArray[np.uint64]) -> Int:
-    """What to branch on: the undecided domain with the fewest open literals (MRV), ties by `rules.tie`; -1: none.
+    """The undecided domain with the fewest open literals (MRV), ties by `rules.tie`; -1: there is none.
 
     Where every variable has two values and there are clauses, a variable of the smallest open clause. Selection
-    `first` takes the lowest number, `weighted` any group (`weightiest`). `bits` [rows] is scratch.
+    `first` takes the lowest number. `bits` [rows] is scratch.
     """
     planes, rows, tie = t.planes, t.rows, rules.tie
-    if rules.select == 3:
+    if rules.select == FIRST:
         return first_undecided(t, s)
-    if watching is not None and rules.select == 4:
-        return weightiest(t, s)
     if watching is not None and len(t.clause) > 0:
         domain = in_clause(t, s, tie)
         return domain if domain >= 0 else first_undecided(t, s)
@@ -591,10 +501,10 @@ def select(t: Tables, s: Searches, watching: Flag, rules: Rules, bits: NDArray[n
             least, best = size, (row << 6) + trailing_zeros(among)
             if least == surely:
                 break
-    if tie == 0 or best < 0:
+    if tie == BY_INDEX or best < 0:
         return best
     best_rank = np.int64(-1)
-    if tie == 3:
+    if tie == BY_REACH:
         for row in range(rows):
             bits[_at(row)] = pairs(t, s, row)
     for row in range(rows):
@@ -604,11 +514,11 @@ def select(t: Tables, s: Searches, watching: Flag, rules: Rules, bits: NDArray[n
         while among:
             domain = (row << 6) + trailing_zeros(among)
             among &= among - _BIT
-            if tie == 1:
+            if tie == BY_DEGREE:
                 rank = np.int64(0)
                 for k in range(t.peer_start[_at(domain)], t.peer_start[_at(domain + 1)]):
                     rank += ones(s.plane[_at(planes + t.peer_word[_at(k)])] & t.peer_mask[_at(k)])
-            elif tie == 2:
+            elif tie == BY_CHANCE:
                 rank = scramble(s.counts[SEED], s.counts[NODES], domain)
             else:
                 rank = reaches(t, s, domain, bits)
@@ -619,33 +529,32 @@ def select(t: Tables, s: Searches, watching: Flag, rules: Rules, bits: NDArray[n
 
 @part
 def arrange(
-    t: Tables, s: Searches, watching: Flag, branch: Int, order: Int, slot: Int, first: Int, keys: NDArray[np.float64]
+    t: Tables, s: Searches, watching: Flag, domain: Int, order: Int, slot: Int, first: Int, keys: NDArray[np.float64]
 ) -> Int:
-    """Write the open literals of `branch` to `order[first:]`, best first; returns where they end.
+    """Write the open literals of `domain` to `order[first:]`, best first; returns where they end.
 
     Equal keys stay in ascending order. BY_SCORE goes by the ranking in `slot`.
     """
-    begin, count = members(t, branch)
     end = first
-    for i in range(count):
-        address = member(t, branch, begin, i)
+    for value in range(t.values):  # those that the domain does not have are not open
+        address = (domain << 6) + value
         if not is_open(t, s, address):
             continue
-        literal = np.int64(t.base[_at(address >> 6)]) + (address & 63)
+        literal = np.int64(t.base[_at(domain)]) + value
         key = 0.0
-        if order == 1 or order == 2:  # lcv, mcv: how many options the choice takes from undecided peers
+        if order in (LCV, MCV):  # how many options the choice takes from undecided peers
             for k in range(t.mate_start[_at(literal)], t.mate_start[_at(literal + 1)]):
                 key -= ones(s.plane[t.mate_word[_at(k)]] & t.mate_mask[_at(k)])
-            if order == 2:
+            if order == MCV:
                 key = -key
-        elif order == 3:
+        elif order == SHUFFLED:
             key = float(scramble(s.counts[SEED], s.counts[NODES], literal + (1 << 32)))
         elif order == BY_SCORE:
             key = score_of(s, slot, literal)
-        elif order == 5:
+        elif order == JW:
             key = weight(t, s, literal, 2.0) if watching is not None else 0.0
         spot = end
-        if order:
+        if order != ASCENDING:
             while spot > first and keys[spot - 1] < key:
                 keys[spot] = keys[spot - 1]
                 s.order[spot] = s.order[spot - 1]
@@ -663,12 +572,6 @@ def start(t: Tables, s: Searches, rich: Flag, rules: Rules, queue: NDArray[np.ui
         s.plane[_at(i)] = t.plane[_at(i)]
     for i in range(len(t.group)):
         s.group[_at(i)] = t.group[_at(i)]
-    for i in range(len(t.left)):
-        s.left[_at(i)] = t.left[_at(i)]
-    for i in range(len(t.alive)):
-        s.alive[_at(i)] = t.alive[_at(i)]
-    for i in range(len(s.weight)):
-        s.weight[_at(i)] = 1
     if t.hopeless:
         s.counts[PHASE] = UNSAT
         return -1
@@ -707,17 +610,15 @@ def score_of(s: Searches, slot: Int, literal: Int) -> float:
 
 
 @part
-def first_choice(t: Tables, s: Searches, slot: Int, branch: Int) -> tuple[float, Int]:
-    """(share, value) of the member of a branch that a ranking puts first: softmax of its scores over what is open."""
-    first, count = members(t, branch)
+def first_choice(t: Tables, s: Searches, slot: Int, domain: Int) -> tuple[float, Int]:
+    """(share, value) of the literal of a domain that a ranking puts first: softmax of its scores over what is open."""
     best, top, total = np.int64(0), -np.inf, 0.0
-    for i in range(count):
-        address = member(t, branch, first, i)
-        if is_open(t, s, address):
-            score = score_of(s, slot, np.int64(t.base[_at(address >> 6)]) + (address & 63))
+    for value in range(t.values):
+        if is_open(t, s, (domain << 6) + value):
+            score = score_of(s, slot, np.int64(t.base[_at(domain)]) + value)
             if score > top:
                 total = total * np.exp(top - score) + 1.0
-                best, top = address & 63, score
+                best, top = np.int64(value), score
             else:
                 total += np.exp(score - top)
     return 1.0 / max(total, 1.0), best
@@ -745,36 +646,29 @@ def pick(
     what the guide is unsure of settles most. Formulas have many solutions: there is none that is elsewhere. `bits`
     [rows] is scratch.
     """
-    if rules.select == 4:
-        return fallback, first_choice(t, s, slot, fallback)[0]
     size, _ = fewest(t, s, fallback >> 6)
-    clauses = rules.select == 2 and watching is not None and len(t.clause) > 0
+    clauses = watching is not None and len(t.clause) > 0
     elsewhere = not clauses and here(s, s.counts[TOP] - 1) < HOPEFUL
-    if rules.select == 0 or rules.select == 3 or size < 2 or elsewhere:
+    if rules.select != CONFIDENT or size < 2 or elsewhere:
         return fallback, first_choice(t, s, slot, fallback)[0]
     stakes = 0.0
     for row in range(t.rows):
-        if rules.select == 2:
-            bits[_at(row)] = pairs(t, s, row)
+        bits[_at(row)] = pairs(t, s, row)
         stakes += ones(s.plane[_at(t.planes + row)]) / STAKE
     stakes *= stakes
     best, best_share, best_rank = fallback, -1.0, -1.0
     for row in range(t.rows):
         among = s.plane[_at(t.planes + row)]
-        if rules.select == 1:
-            least, ties = fewest(t, s, row)
-            among = ties if least == size else _NONE
         while among:
             domain = (row << 6) + trailing_zeros(among)
             among &= among - _BIT
             share, value = first_choice(t, s, slot, domain)
-            rank = share
             if clauses:
                 rank = share ** (stakes - DOUBT)
                 for literal in range(np.int64(t.base[_at(domain)]), np.int64(t.base[_at(domain + 1)])):
                     far = LEAST_WEIGHT + weight(t, s, literal, 4.0)  # what is left of its clauses once it is false
                     rank *= far**stakes if literal == np.int64(t.base[_at(domain)]) + value else far
-            elif rules.select == 2:
+            else:
                 rank = share**CAUTION * (1.0 + reach(t, s, domain, value, bits))
             if rank > best_rank:
                 best, best_share, best_rank = domain, share, rank
@@ -782,48 +676,18 @@ def pick(
 
 
 @part
-def open_literals(t: Tables, s: Searches) -> Int:
-    """Open literals of undecided domains, by counting bits."""
-    found = np.int64(0)
-    for row in range(t.rows):
-        free = s.plane[_at(t.planes + row)]
-        first = first_word(row, t.values)
-        for v in range(t.values):
-            found += ones(s.plane[_at(first + 2 * v)] & free)
-    return found
-
-
-@part
-def worth(t: Tables, s: Searches, rules: Rules, branch: Int, size: Int, top: Int) -> bool:
-    """Whether a ranking of this node is expected to save more nodes than it costs.
-
-    P(the solution is below) x (expected hit rate with the guide - without) x expected nodes of a failing sibling; the
-    two expectations are regressions on log(open literals), depth and log(values).
-    """
-    width, arity = np.log(max(open_literals(t, s), 1)), np.log(size)
-    nodes = np.exp(rules.cost[0] + rules.cost[1] * width + rules.cost[2] * top + rules.cost[3] * arity)
-    logit = rules.gain[0] + rules.gain[1] * width + rules.gain[2] * top + rules.gain[3] * arity
-    now = 1.0 / size
-    if s.frame_slot[top] != NO_SLOT:
-        now = max(now, first_choice(t, s, s.frame_slot[top], branch)[0])
-    return bool(here(s, top) * max(1.0 / (1.0 + np.exp(-logit)) - now, 0.0) * nodes > rules.price)
-
-
-@part
-def asking(t: Tables, s: Searches, watching: Flag, rules: Rules, branch: Int, top: Int) -> bool:
-    """Whether the guide is asked about a node that would branch on `branch` without it."""
-    if rules.trigger == 0:
+def asking(t: Tables, s: Searches, watching: Flag, rules: Rules, domain: Int) -> bool:
+    """Whether the guide is asked about a node that would branch on `domain` without it."""
+    if rules.trigger == NEVER:
         return False
     size = np.int64(0)
-    if watching is not None and (rules.select == 4 or (len(t.clause) > 0 and rules.select != 3)):
-        size = s.counts[ARITY]  # of the group
+    if watching is not None and len(t.clause) > 0 and rules.select != FIRST:
+        size = s.counts[ARITY]  # of the clause
     else:
-        first = first_word(branch >> 6, t.values)
+        first = first_word(domain >> 6, t.values)
         for v in range(t.values):
-            size += np.int64((s.plane[_at(first + 2 * v)] >> (np.uint64(branch) & _LOW)) & _BIT)
-    if rules.trigger == 4:
-        return bool(size >= 2) and worth(t, s, rules, branch, size, top)
-    return bool(size >= 2 and (rules.trigger == 1 or (size == 2) == (rules.trigger == 2)))
+            size += np.int64((s.plane[_at(first + 2 * v)] >> (np.uint64(domain) & _LOW)) & _BIT)
+    return bool(size >= 2 and (rules.trigger == ALWAYS or (size == 2) == (rules.trigger == BINARY)))
 
 
 @part
@@ -883,7 +747,7 @@ def free_slot(s: Searches, top: Int) -> Int:
 def consult(t: Tables, s: Searches, watching: Flag, rules: Rules, top: Int, bits: NDArray[np.uint64]) -> None:
     """Find a ranking for the node just opened: one that is kept, or the guide's answer (phase WAIT), or none."""
     counts = s.counts
-    branch = np.int64(s.frame_branch[top])
+    domain = np.int64(s.frame_domain[top])
     weigh(s, top)
     s.frame_slot[top] = NO_SLOT
     s.frame_trust[top] = False
@@ -892,31 +756,31 @@ def consult(t: Tables, s: Searches, watching: Flag, rules: Rules, top: Int, bits
             return  # no order of values can help here
         counts[HOPELESS] = 0
     if rules.static:
-        if asking(t, s, watching, rules, branch, top):
+        if asking(t, s, watching, rules, domain):
             if counts[RANKED]:
                 s.frame_slot[top] = 0
-                s.frame_branch[top] = pick(t, s, watching, rules, 0, branch, bits)[0]
+                s.frame_domain[top] = pick(t, s, watching, rules, 0, domain, bits)[0]
             elif counts[ASKS] < rules.asks:
                 counts[RANKED] = 1
                 ask(s, 0, top)
         return
     slot, trusted = kept(s, rules, top)
     if slot != NO_SLOT:
-        best, share = pick(t, s, watching, rules, slot, branch, bits)
+        best, share = pick(t, s, watching, rules, slot, domain, bits)
         s.frame_slot[top] = slot
         s.frame_ask[top] = s.slot_ask[slot]
         if trusted and (top == 0 or share >= rules.keep):
-            s.frame_branch[top] = best
+            s.frame_domain[top] = best
             s.frame_trust[top] = True
             return
     # Where there is a ranking and the solution is probably elsewhere, another one would be wasted.
     hopeful = slot == NO_SLOT or here(s, top) >= HOPEFUL
-    if hopeful and counts[ASKS] < rules.asks and asking(t, s, watching, rules, branch, top):
+    if hopeful and counts[ASKS] < rules.asks and asking(t, s, watching, rules, domain):
         if top == 0 and len(s.slot_ask) > 1:
             counts[RANKED] = 1
         ask(s, free_slot(s, top), top)
     elif slot != NO_SLOT:
-        s.frame_branch[top] = best
+        s.frame_domain[top] = best
 
 
 @part
@@ -950,11 +814,8 @@ def begin(s: Searches, rules: Rules) -> None:
     """Begin a run: its budget."""
     counts = s.counts
     counts[RUN] += 1
-    if rules.strategy == 1:
+    if rules.strategy == RESTARTS:
         counts[RUN_END] = counts[NODES] + rules.unit * luby(counts[RUN])
-    elif rules.strategy == 2:
-        s.real[LEAST] = FIRST_LEAST if counts[RUN] == 1 else min(s.real[LEAST] + STEP_LEAST, s.real[PUT_OFF])
-        s.real[PUT_OFF] = -np.inf
     note(s, rules.rich, BEGUN, counts[RUN])
 
 
@@ -975,8 +836,7 @@ def again(t: Tables, s: Searches, watching: Flag, rules: Rules) -> Int:
     """
     counts = s.counts
     counts[PHASE] = ENTER
-    if rules.strategy == 1 and rules.select != 4:  # there it is the weights that have learned
-        learn(t, s)
+    learn(t, s)
     mark = np.int64(s.frame_mark[0])
     if counts[TOP]:
         undo(t, s, watching, counts[TRAIL], mark)
@@ -1001,10 +861,8 @@ def again(t: Tables, s: Searches, watching: Flag, rules: Rules) -> Int:
 def enter(t: Tables, s: Searches, watching: Flag, rich: Flag, rules: Rules, bits: NDArray[np.uint64]) -> None:
     """On a consistent state: note a solution, or open a node at what is selected."""
     counts = s.counts
-    if counts[TOP] == 0 and len(s.weight) > 0:
-        stand(s)
-    branch = select(t, s, watching, rules, bits)
-    if branch < 0:
+    domain = select(t, s, watching, rules, bits)
+    if domain < 0:
         if counts[SOLUTIONS] < len(s.answer):
             for i in range(len(s.value)):
                 s.answer[counts[SOLUTIONS], i] = s.value[_at(i)]
@@ -1015,12 +873,12 @@ def enter(t: Tables, s: Searches, watching: Flag, rich: Flag, rules: Rules, bits
     if counts[NODES] + rules.ask_nodes * counts[ASKS] >= counts[MOST]:
         counts[PHASE] = LIMIT
         return
-    if rich is not None and rules.strategy == 1 and counts[NODES] >= counts[RUN_END] and counts[TOP]:
+    if rich is not None and rules.strategy == RESTARTS and counts[NODES] >= counts[RUN_END] and counts[TOP]:
         counts[PHASE] = AGAIN
         return
     counts[NODES] += 1
     top = counts[TOP]
-    s.frame_branch[top] = branch
+    s.frame_domain[top] = domain
     s.frame_mark[top] = counts[TRAIL]
     counts[TOP] = top + 1
     counts[DEPTH] = max(counts[DEPTH], top + 1)
@@ -1049,10 +907,10 @@ def lay_out(
             order = BY_SCORE
             if s.counts[SLOT] == slot:  # it was made for this node
                 if not s.counts[HOPELESS]:
-                    s.frame_branch[top] = pick(t, s, watching, rules, slot, np.int64(s.frame_branch[top]), bits)[0]
+                    s.frame_domain[top] = pick(t, s, watching, rules, slot, np.int64(s.frame_domain[top]), bits)[0]
                 s.counts[SLOT] = NO_SLOT
-    branch = np.int64(s.frame_branch[top])
-    end = arrange(t, s, watching, branch, order, slot, first, keys)
+    domain = np.int64(s.frame_domain[top])
+    end = arrange(t, s, watching, domain, order, slot, first, keys)
     if rich is not None:
         total = 0.0
         for i in range(first, end):
@@ -1064,23 +922,11 @@ def lay_out(
     s.frame_next[top] = first
     s.frame_end[top] = end
     s.counts[PHASE] = TRY
-    note(s, rich, ENTERED, branch)
+    note(s, rich, ENTERED, domain)
 
 
 @part
-def put_off(s: Searches, rules: Rules, top: Int) -> bool:
-    """Strategy `discrepancy`: whether the next value of a node is too unlikely for this run."""
-    if rules.strategy != 2 or s.frame_next[top] == s.frame_end[top]:
-        return False
-    mass = s.frame_mass[top] + np.log(s.chance[s.frame_next[top]])
-    if mass >= s.real[LEAST]:
-        return False
-    s.real[PUT_OFF] = max(s.real[PUT_OFF], mass)
-    return True
-
-
-@part
-def next_value(t: Tables, s: Searches, watching: Flag, rich: Flag, rules: Rules, queue: NDArray[np.uint32]) -> Int:
+def next_value(t: Tables, s: Searches, watching: Flag, rich: Flag, queue: NDArray[np.uint32]) -> Int:
     """Take back the last value of the innermost node and queue the next one; returns the queue length, 1.
 
     When there is none the node is done, and with it the value that led to it: then it returns -1.
@@ -1089,15 +935,10 @@ def next_value(t: Tables, s: Searches, watching: Flag, rich: Flag, rules: Rules,
     top = counts[TOP] - 1
     undo(t, s, watching, counts[TRAIL], s.frame_mark[top])
     counts[TRAIL] = s.frame_mark[top]
-    late = False
-    if rich is not None:
-        late = put_off(s, rules, top)
-    if late or s.frame_next[top] == s.frame_end[top]:
+    if s.frame_next[top] == s.frame_end[top]:
         counts[TOP] = top
         if top == 0:
             counts[PHASE] = SAT if counts[SOLUTIONS] else UNSAT
-            if rich is not None and rules.strategy == 2 and s.real[PUT_OFF] > -np.inf:
-                counts[PHASE] = AGAIN
         elif s.frame_found[top - 1] == counts[SOLUTIONS]:
             counts[BACKTRACKS] += 1
             note(s, rich, FAILED, 0)
@@ -1138,7 +979,7 @@ def advance_one(
             if phase == START:
                 tail = start(t, s, rich, rules, queue)
             elif phase == TRY:
-                tail = next_value(t, s, watching, rich, rules, queue)
+                tail = next_value(t, s, watching, rich, queue)
                 settled = counts[TRAIL]
             elif rich is not None:
                 settled = np.int64(s.frame_mark[0])

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -19,11 +18,12 @@ from numpy.typing import NDArray
 
 from dibs.guide.asks import Asks, Guide, Ranks, as_guide, checked
 from dibs.problem.structure import Instance, Level, Need, Structure
-from dibs.search.engine import LONGEST, MOST, Engine, fitted, verified
+from dibs.search.engine import LONGEST, MOST, fitted, verified
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
+from dibs.search.root import Root, roots
 
 Bools = NDArray[np.bool_]
 
@@ -56,28 +56,43 @@ def learn(
     """
     _prepare()
     options = options.suited(instances[0].structure)
-    roots = Engine(instances, replace(options, strategy="dfs", nodes=0))
-    roots.run(stopped=stopped)
-    outcomes = roots.outcomes()
-    waiting = [i for i in range(len(instances)) if not roots.decided(np.array([i]))[0]]
     if stopped():
-        return [None if i in waiting else outcome for i, outcome in enumerate(outcomes)]
+        return [None] * len(instances)
+    root, outcomes, seconds = begun(instances, options)
+    waiting = [i for i, outcome in enumerate(outcomes) if outcome is None]
     asked = None if guide is None else as_guide(guide)
     if asked is not None and waiting and asked.refusal(instances[0].structure):
         asked = None
     asks = 0 if asked is None else 1 if asked.static else NEVER
     for first in range(0, len(waiting), TOGETHER):
         rows = np.array(waiting[first : first + TOGETHER])
-        searches = [
-            Search(instances[i], options, open_, true, places[i], float(roots.seconds[i]), asks)
-            for i, open_, true in zip(rows, *roots.literals(rows), strict=True)
-        ]
+        searches = [Search(instances[i], options, root.open[i], root.true[i], places[i], seconds, asks) for i in rows]
         while guided := [search for search in searches if search.advance(stopped)]:
             assert asked is not None
             _ask(guided, asked, turn)
         for row, search in zip(rows, searches, strict=True):
             outcomes[row] = search.outcome()
     return outcomes
+
+
+def begun(instances: Sequence[Instance], options: Options) -> tuple[Root, list[Outcome | None], float]:
+    """The roots of instances that share a structure, the outcomes of those that are decided there, and seconds of each.
+
+    At level `hidden` what groups lock is followed too: it costs nothing that counts, once.
+    """
+    begin = perf_counter()
+    root = roots(instances, options.level, locked=options.level == "hidden")
+    seconds = (perf_counter() - begin) / len(instances)
+    outcomes: list[Outcome | None] = []
+    for instance, open_, true, consistent in zip(instances, *root, strict=True):
+        if not consistent:
+            outcomes.append(Outcome(Status.UNSAT, None, 0, 0, 0, 0, seconds, 0))
+        elif open_.any():
+            outcomes.append(None)
+        else:
+            [solution] = verified([instance], [np.flatnonzero(true)])
+            outcomes.append(Outcome(Status.SAT, solution, 0, 0, 0, 0, seconds, 1))
+    return root, outcomes, seconds
 
 
 def _prepare() -> None:

@@ -30,7 +30,7 @@ class Policy:
 
 
 _PLAIN = Options(level="hidden", tie="reach")
-_GUIDED = replace(_PLAIN, select="auto", keep=0.9, strategy="restarts")
+_GUIDED = replace(_PLAIN, select="confident", keep=0.9, strategy="auto")
 
 SUITED = {"sudoku": "relational", "latin": "relational-latin", "cnf": "sat"}  # guide `auto`, by family
 LARGE_SUDOKU = "relational-sudoku"  # and for Sudokus above 16x16
@@ -53,7 +53,7 @@ POLICIES: dict[str, Policy] = {
 
 LIMITS = ("nodes", "seconds", "seed", "count")  # fields of `Options` that do not say how to search
 HOW = tuple(f.name for f in fields(Options) if f.name not in LIMITS)
-OF_GUIDES = ("select", "keep", "asks", "price", "worth", "after")  # without a guide they would do nothing
+OF_GUIDES = ("select", "keep", "asks", "after")  # without a guide they would do nothing
 
 
 class Waiting(Guide):
@@ -127,8 +127,12 @@ def chosen_fields(name: str | None, given: Mapping[str, Any], guided: bool = Fal
     base = Policy("", Options(), Guidance()) if name is None and told else POLICIES[name or "auto"]
     if base.guidance.guide is None and not guided and given.get("guide") is None:
         for key in OF_GUIDES:
-            if key in given and given[key] not in (getattr(Options(), key), "first", "weighted"):
+            if key in given and given[key] not in (getattr(Options(), key), "first"):
                 raise ValueError(f"{key} = {given[key]!r} is about a guide: name one with guide, or a policy")
+    if base.options.strategy == "auto" and "select" in given and "strategy" not in given:
+        given = {**given, "strategy": "restarts"}  # whoever says what to branch on gets a search that does
+    if given.get("strategy") == "nogoods" and "select" not in given:
+        given = {**given, "select": "mrv"}
     own = {key: value for key, value in given.items() if key not in Options.__dataclass_fields__}
     options = replace(base.options, **{key: value for key, value in given.items() if key not in own})
     guidance = replace(base.guidance, **own)

@@ -2,7 +2,6 @@
 
 The guided search gets a share of what the plain one has used, an ask counted as so many nodes, so that a guide that is
 no good costs little; a good one ends the search long before the plain one would. Both are exact, and so is the race.
-With selection `weighted` the guided search takes over instead: it differs in the order of values only.
 Budgets are counted in nodes, not in seconds: the same seed gives the same counts on every machine.
 """
 
@@ -21,7 +20,6 @@ from dibs.problem.structure import Instance
 from dibs.search.engine import MOST, Engine
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
-from dibs.search.worth import price
 
 SHARE = 0.5  # what the guided search may use, of what the plain one has used
 ASK = 200  # nodes that an ask counts for: about what it takes on 9x9 as on 25x25
@@ -56,9 +54,6 @@ def race(
         return plain.outcomes()
 
     some = [instances[i] for i in rows.tolist()]
-    if options.trigger == "worth" and options.price is None:
-        with turn:
-            options = replace(options, price=price(some, options, guide))
     guided = make(
         some,
         replace(options, nodes=0),
@@ -71,10 +66,8 @@ def race(
     mine = np.arange(len(rows))
     while len(rows) and not stopped():
         guided.elsewhere[mine] = plain.used(rows)
-        left = limit - plain.nodes(rows)
-        if options.select != "weighted":  # where it takes over
-            left = np.minimum((SHARE * plain.nodes(rows)).astype(np.int64), left)
-        guided.allow(mine, left)
+        share = (SHARE * plain.nodes(rows)).astype(np.int64)
+        guided.allow(mine, np.minimum(share, limit - plain.nodes(rows)))
         guided.run(guide, stopped, turn)
         going = _going(guided, mine, options, limit - plain.nodes(rows))
         rows, mine = rows[going], mine[going]
@@ -96,8 +89,6 @@ def race(
 
 def alone(options: Options) -> Options:
     """The same search as if there were no guide, to the end of its own budget."""
-    if options.select == "weighted":  # whose weights make sense of beginning again, guide or not
-        return replace(options, keep=None, after=None)
     select = "mrv" if options.guide_selects else options.select
     return replace(options, select=select, keep=None, strategy="dfs", after=None)
 

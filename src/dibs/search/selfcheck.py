@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance
-from dibs.search.learner import Search, grown
+from dibs.search.learner import Search, begun, grown
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.outcome import Outcome
@@ -41,16 +41,13 @@ def watched(
     `every`: conflicts between two looks at the state of the groups. Without `verify` nogoods are not looked at.
     Raises Unsound at the first fault, WrongSolution for a wrong solution.
     """
-    from dibs.search.engine import Engine
     from dibs.search.options import Options
 
-    options = Options(select="weighted", strategy="learn", order="random", unit=unit, seed=seed)
-    root = Engine([instance], Options(level=options.level, nodes=0))
-    root.run()
-    if root.decided(np.arange(1))[0]:
-        return root.outcomes()[0], 0
-    [open_], [true] = root.literals(np.arange(1))
-    search = Search(instance, options, open_, true, 0, 0.0)
+    options = Options(strategy="nogoods", order="random", unit=unit, seed=seed)
+    root, [outcome], _ = begun([instance], options)
+    if outcome is not None:
+        return outcome, 0
+    search = Search(instance, options, root.open[0], root.true[0], 0, 0.0)
     judge = Judge(search.problem) if verify else None
     counts = search.memory.counts
     counts[arrays.MOST] = arrays.NEVER

@@ -22,7 +22,6 @@ from dibs.problem.structure import Instance, Structure
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 from dibs.search.policy import chosen_fields, waiting
-from dibs.search.worth import price
 
 BATCH = 128  # searches that one engine holds: few enough to stay in the processor's caches
 GUIDED_BATCH = 1024  # with a guide: enough to ask it about many states at once
@@ -125,14 +124,6 @@ class _Shared:
     def __init__(self, guide: Guide) -> None:
         self.guide = guide
         self.turn = Lock()
-        self._price: float | None = None
-
-    def price(self, problems: Sequence[Instance], options: Options) -> float:
-        """What an ask costs, in nodes: measured once, at the start."""
-        with self.turn:
-            if self._price is None:
-                self._price = price(problems, options, self.guide)
-            return self._price
 
 
 def _settings(policy: str | None, guide: Ranks | None, given: dict[str, Any]) -> tuple[Options, _Shared | None]:
@@ -187,7 +178,7 @@ def _searched(
 
     if guide is not None and isinstance(guide.guide, Oracle):
         return _foreseen(problems, options, places, block, stopped)
-    if options.count == 1 and options.suited(problems[0].structure).strategy == "learn":
+    if options.count == 1 and options.suited(problems[0].structure).strategy == "nogoods":
         from dibs.search.learner import learn
 
         asked, turn = (None, None) if guide is None else (guide.guide, guide.turn)
@@ -196,8 +187,6 @@ def _searched(
         if options.count == 1:
             return race(problems, options, guide.guide, places=places, block=block, stopped=stopped, turn=guide.turn)
         options, guide = alone(options), None  # a second search would find the same solutions again
-    if guide is not None and options.trigger == "worth" and options.price is None and options.asks != 0:
-        options = replace(options, price=guide.price(problems, options))
     engine = Engine(
         problems,
         options,

@@ -31,33 +31,32 @@ RUN = 14  # runs begun from the root: 1 in a depth-first search
 RUN_END = 15  # strategy `restarts`: the next run begins at so many nodes
 LOGGED = 16  # events in `log`
 HOPELESS = 17  # open frames when the guide said that there is no solution below the innermost one; 0: it has not
-ARITY = 18  # where groups are selected: the open literals of the one that was taken; 0 if there was none
+ARITY = 18  # where clauses are selected: the open literals of the one that was taken; 0 if there was none
 TRIES = 19  # values tried
-STANDING = 20  # groups in `standing`
-COUNTERS = 21
-
-# Columns of `Searches.real`.
-LEAST = 0  # strategy `discrepancy`: this run tries values whose path has at least this log-probability
-PUT_OFF = 1  # the highest log-probability of a path that it has put off
-REALS = 2
+COUNTERS = 20
 
 # Events of `Searches.log`: kind << EVENT | what.
-ENTERED, TRIED, FAILED, SOLVED, BEGUN = range(5)  # what `frame_branch` says, an address, -, -, a run's number
+ENTERED, TRIED, FAILED, SOLVED, BEGUN = range(5)  # a domain, an address, -, -, a run's number
 EVENT = 32
 
-TIES = {"index": 0, "degree": 1, "random": 2, "reach": 3}
-ORDERS = {"ascending": 0, "true": 0, "lcv": 1, "mcv": 2, "random": 3, "jw": 5}
-BY_SCORE = 4
-TRIGGERS = {"never": 0, "always": 1, "binary": 2, "ternary": 3, "worth": 4}
-SELECTS = {"mrv": 0, "mrv-confident": 1, "confident": 2, "first": 3, "weighted": 4}
-STRATEGIES = {"dfs": 0, "restarts": 1, "discrepancy": 2}
+# Options as numbers.
+BY_INDEX, BY_DEGREE, BY_CHANCE, BY_REACH = range(4)
+TIES = {"index": BY_INDEX, "degree": BY_DEGREE, "random": BY_CHANCE, "reach": BY_REACH}
+ASCENDING, LCV, MCV, SHUFFLED, JW, BY_SCORE = range(6)  # the last one: by a ranking
+ORDERS = {"ascending": ASCENDING, "lcv": LCV, "mcv": MCV, "random": SHUFFLED, "jw": JW}
+NEVER, ALWAYS, BINARY, TERNARY = range(4)
+TRIGGERS = {"never": NEVER, "always": ALWAYS, "binary": BINARY, "ternary": TERNARY}
+MRV, CONFIDENT, FIRST = range(3)
+SELECTS = {"mrv": MRV, "confident": CONFIDENT, "first": FIRST}
+DFS, RESTARTS = range(2)
+STRATEGIES = {"dfs": DFS, "restarts": RESTARTS}
 NEVER_KEEP = 2.0  # `Rules.keep`: no choice is that sure
 RANKINGS = 8  # slots where rankings are kept
 NO_SLOT = 255
 
 
 class Searches(NamedTuple):
-    """The states of N searches over the same tables (L, D, G, P, Q, R, W as there).
+    """The states of N searches over the same tables (L, D, G, P, R as there).
 
     A decided domain keeps the bit of its true literal in the planes, and has lost the one that says it is undecided.
     From `frame_slot` to `score`, arrays have length 0 in a search that is not guided, traced or begun again.
@@ -65,19 +64,15 @@ class Searches(NamedTuple):
 
     plane: NDArray[np.uint64]  # [N, P+R] the open (and true) literals, and the undecided domains
     group: NDArray[np.int64]  # [N, G] watched groups, see tables.py
-    left: NDArray[np.uint16]  # [N, Q] open literals of each piece
-    alive: NDArray[np.int32]  # [N, W] pieces of each whole that have any
     value: NDArray[np.uint8]  # [N, D] what each decided domain has taken
     trail: NDArray[np.uint32]  # [N, L+D] words of `plane` that lost bits, in order
     lost: NDArray[np.uint64]  # [N, L+D] the bits lost; in a word of undecided domains it is one bit, for a choice
-    frame_branch: NDArray[np.uint32]  # [N, D+1] what each open node branches on: a domain, or D + a watched group
+    frame_domain: NDArray[np.uint32]  # [N, D+1] what each open node branches on
     frame_mark: NDArray[np.uint32]  # [N, D+1] trail length when the node was entered
     frame_next: NDArray[np.uint32]  # [N, D+1] position in `order` of the value to try next
     frame_end: NDArray[np.uint32]  # [N, D+1] where its values end (and the next node's begin)
     frame_found: NDArray[np.int64]  # [N, D+1] solutions known when its current value was tried
     order: NDArray[np.uint32]  # [N, L] addresses: the values of all open nodes, in the order they are tried
-    weight: NDArray[np.float32]  # [N, G] selection `weighted`: 1 + how often each group has failed; otherwise [N, 0]
-    standing: NDArray[np.uint32]  # [N, G] selection `weighted`: the groups that the root leaves open
     frame_slot: NDArray[np.uint8]  # [N, D+1] where the ranking is that serves the node; NO_SLOT: it has none
     frame_ask: NDArray[np.int64]  # [N, D+1] which of the search's asks it came from: a slot may have a newer one by now
     frame_trust: NDArray[np.bool_]  # [N, D+1] no first choice has failed since that ranking was made
@@ -88,7 +83,6 @@ class Searches(NamedTuple):
     lesson: NDArray[
         np.float32
     ]  # [N, L] restarts: what cut runs have taken from the scores of the choices they ended on
-    real: NDArray[np.float64]  # [N, REALS]
     score: NDArray[np.float32]  # [N, S, L] rankings: the guide's answers
     log: NDArray[np.int64]  # [N, E] events, if they are wanted; otherwise [N, 0]
     answer: NDArray[np.uint8]  # [N, A, D] the first A solutions: the value of each domain
@@ -109,37 +103,29 @@ class Rules(NamedTuple):
     ask_nodes: int  # nodes that an ask counts for at the limit of nodes
     strategy: int  # STRATEGIES
     unit: int  # restarts: nodes of the shortest run
-    price: float  # worth: nodes that one ask costs
-    cost: tuple[float, ...]  # worth: coefficients of the log of a failing sibling's nodes, see `worth`
-    gain: tuple[float, ...]  # worth: coefficients of the logit of the guide's expected hit rate
     wanted: int  # stop at this many solutions
 
 
-def shapes(
-    t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0, weighted: int = 0
-) -> list[tuple[int, ...]]:
+def shapes(t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0) -> list[tuple[int, ...]]:
     """The shapes of the arrays of `Searches`, in their order; `slots` is 0 where nothing is ranked or begun again."""
     literals, domains = len(t.outer), len(t.base) - 1
     frame = (rows, domains + 1)
     rich = (rows, domains + 1 if slots else 0)
     per_literal = literals if slots else 0
-    per_group = (rows, len(t.group) if weighted else 0)
     return [
-        (rows, len(t.plane)), (rows, len(t.group)), (rows, len(t.left)), (rows, len(t.alive)), (rows, domains),
+        (rows, len(t.plane)), (rows, len(t.group)), (rows, domains),
         (rows, literals + domains), (rows, literals + domains), frame, frame, frame, frame, frame, (rows, literals),
-        per_group, per_group,
-        rich, rich, rich, rich, rich, (rows, slots), (rows, per_literal), (rows, per_literal), (rows, REALS),
+        rich, rich, rich, rich, rich, (rows, slots), (rows, per_literal), (rows, per_literal),
         (rows, slots, per_literal), (rows, events), (rows, answers, domains), (rows, COUNTERS),
     ]  # fmt: skip
 
 
 def searches(t: Tables, rows: int, *sizes: int) -> Searches:
     """Room for `rows` searches, sizes as for `shapes`; `counts[:, PHASE]` is START."""
-    u1, u2, u4, u8, i4, i8 = np.uint8, np.uint16, np.uint32, np.uint64, np.int32, np.int64
-    f4, f8 = np.float32, np.float64
+    u1, u4, u8, i8, f4, f8 = np.uint8, np.uint32, np.uint64, np.int64, np.float32, np.float64
     kinds = (
-        u8, i8, u2, i4, u1, u4, u8, u4, u4, u4, u4, i8, u4, f4, u4,
-        u1, i8, np.bool_, f8, f8, i8, f4, f4, f8, f4, i8, u1, i8,
+        u8, i8, u1, u4, u8, u4, u4, u4, u4, i8, u4,
+        u1, i8, np.bool_, f8, f8, i8, f4, f4, f4, i8, u1, i8,
     )  # fmt: skip
     # All but the counters are written before they are read.
     room = Searches(*map(np.empty, shapes(t, rows, *sizes), kinds))

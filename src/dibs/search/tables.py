@@ -6,7 +6,6 @@ The kernel never sees a Sudoku or a clause: only these arrays. What a level mean
     eliminate   noticed when selected       fail when empty     not watched
     naked       forced at one, fail empty   the same            not watched
     hidden      forced at one, fail empty   the same            the same
-    locked      hidden, and what two groups share may lock both, as below
 
 What is forced is found in one of two ways. Where every forcing group is in one plane (below) of at most two words, as
 in a 9x9 Sudoku, a few passes of ANDs and ORs over all domains and groups find it (`sweep`). Otherwise groups are
@@ -15,10 +14,6 @@ in a 9x9 Sudoku, a few passes of ANDs and ORs over all domains and groups find i
 Inside the kernel the decision groups cut the literals into disjoint *domains* of at most 64 values. A literal's
 *address* is 64 * domain + value. Which literals are open is kept by value: a *plane* for each value has a bit for each
 domain, so one AND takes a value from a whole neighbourhood, and nine ANDs and ORs find every cell with one value left.
-
-At level `locked` what two exactly-one groups share is a *piece*, and pieces that make up a group are a *whole*
-(pieces.py). When all pieces of a whole but one have died, its true literal is in that one, so the other group that has
-the piece loses the rest of its literals. Open literals of pieces and living pieces of wholes are counted.
 
 A structure's decision group that overlaps an earlier one or has more than 64 members is watched instead of branched
 on, and a literal left without a domain gets one of its own, {literal, its complement}; so every structure fits, and
@@ -34,7 +29,6 @@ from numpy.typing import NDArray
 
 from dibs.compiled import entry
 from dibs.problem.structure import Level, Need, Structure
-from dibs.search.pieces import NO_PIECES, Pieces, pieces
 
 # A watched group's state is one number: (open members, plus CHOSEN for each true one) << SHIFT | sum of open addresses.
 # One subtraction kills a literal; with one member open the low bits *are* that literal; a satisfied group is far away.
@@ -44,17 +38,11 @@ CHOSEN = 1 << (SHIFT + 13)
 MOST_MEMBERS = (1 << 13) - 1
 DOMAIN = 64
 
-_BIT = np.uint64(1)
-
 IGNORE, CHECK, FORCE = 0, 1, 2  # what happens when a group runs out of open members
-NO_WHOLE = 1 << 30  # pieces of the one whole that stands for none: it never gets down to one
 
 
 class Tables(NamedTuple):
-    """Read-only arrays of one structure at one level: L literals, D domains, G watched groups.
-
-    Level `locked` has Q pieces besides, and W wholes that they are parts of.
-    """
+    """Read-only arrays of one structure at one level: L literals, D domains, G watched groups."""
 
     rows: int  # R: domains go by 64, R is even
     values: int  # the most literals of a domain
@@ -67,22 +55,13 @@ class Tables(NamedTuple):
     plane: NDArray[np.uint64]  # [P+R] every literal open (`plane_bit` says where), then R words: undecided domains
     plane_value: NDArray[np.uint32]  # [P] the value of each plane word
     plane_first: NDArray[np.uint32]  # [P] the domain of its bit 0
-    mate_start: NDArray[np.uint32]  # [L+2Q+1] what choosing a literal kills in other domains: (plane word, mask) pairs;
-    # then what dies when only piece q is left of its first whole (L + 2q), and of its second (L + 2q + 1)
+    mate_start: NDArray[np.uint32]  # [L+1] what choosing a literal kills in other domains: (plane word, mask) pairs
     mate_word: NDArray[np.uint32]
     mate_mask: NDArray[np.uint64]
     watch_start: NDArray[np.uint32]  # [L+1] watched groups of a literal, its own domain among them if there are any
     watch: NDArray[np.uint32]
     group: NDArray[np.int64]  # [G] group states with every literal open
     act: NDArray[np.uint8]  # [G] IGNORE, CHECK or FORCE
-    piece_start: NDArray[np.uint32]  # [L+1] the pieces of each literal
-    piece: NDArray[np.uint32]
-    left: NDArray[np.uint16]  # [Q] literals of each piece
-    whole: NDArray[np.uint32]  # [2Q] the two wholes of each piece; the last one stands for none
-    alive: NDArray[np.int32]  # [W] pieces of each whole
-    whole_group: NDArray[np.uint32]  # [W] the watched group that it is
-    side_start: NDArray[np.uint32]  # [W+1] which those are: 2 * piece, plus 1 where it is the second whole of the piece
-    side: NDArray[np.uint32]
     unit_start: NDArray[np.uint32]  # [values+1] swept groups: all members have the same value, D <= 128
     unit_low: NDArray[np.uint64]  # their members among domains 0..63
     unit_high: NDArray[np.uint64]  # and 64..127
@@ -91,28 +70,23 @@ class Tables(NamedTuple):
     peer_mask: NDArray[np.uint64]
     member_start: NDArray[np.uint32]  # [G+1] the members of watched groups
     member: NDArray[np.uint32]  # addresses, in the structure's order
-    exact: NDArray[np.bool_]  # [G] whether exactly one member is true: then a search can branch on the group
     clause: NDArray[np.uint32]  # [C] the watched groups that are clauses: at least one, in a structure of two values
     unit: NDArray[np.uint32]  # addresses that a one-member group forces before any choice
     address: NDArray[np.uint32]  # [structure's literals] where each of its literals went
     outer: NDArray[np.int64]  # [L] the structure's literal, or -1 for a complement
 
 
-def tables(structure: Structure, level: Level, watching: bool = False) -> Tables:
-    """The kernel's view of `structure` at `level`, built once and kept with the structure.
-
-    `watching`: groups are watched even where they could be swept.
-    """
+def tables(structure: Structure, level: Level) -> Tables:
+    """The kernel's view of `structure` at `level`, built once and kept with the structure."""
     if structure.bounded:
         raise ValueError("the tree search has no groups with bounds: they are for strategy nogoods, or another engine")
-    key = level, watching
-    if key not in structure._tables:
-        structure._tables[key] = _build(structure, level, watching)
-    found: Tables = structure._tables[key]
+    if level not in structure._tables:
+        structure._tables[level] = _build(structure, level)
+    found: Tables = structure._tables[level]
     return found
 
 
-def _build(s: Structure, level: Level, watching: bool) -> Tables:
+def _build(s: Structure, level: Level) -> Tables:
     sizes = np.diff(s.start)
     owner = np.repeat(np.arange(s.groups), sizes)
     branch, outer, base = _domains(s, sizes)
@@ -122,28 +96,21 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
     inner[outer[outer >= 0]] = np.flatnonzero(outer >= 0)
 
     act = np.where(s.need == Need.REQUIRED, CHECK if level == "eliminate" else FORCE, IGNORE).astype(np.uint8)
-    if level in ("hidden", "locked"):
+    if level == "hidden":
         act[s.need == Need.IMPLIED] = FORCE
-    cut = pieces(s, s.exclusive & ((act == FORCE) | branch)) if level == "locked" else NO_PIECES
-    watching = watching or len(cut.groups) > 0
     act[branch] = IGNORE
     forcing = level != "eliminate"
     address = address_of[inner[s.member]]
     domains, values = len(base) - 1, int(np.diff(base).max(initial=0))
     clauses = (act != IGNORE) & ~s.exclusive & (values == 2)  # looked at one by one when a variable is chosen
     swept = np.zeros(s.groups, bool)
-    if forcing and not clauses.any() and not watching:
+    if forcing and not clauses.any():
         swept = _swept(act, address, owner, sizes, domains)
     watched = (act != IGNORE) & ~swept
-    if forcing and (watching or watched.any()):  # literals are looked at one by one: domains are groups like others
+    if forcing and watched.any():  # literals are looked at one by one: domains are groups like others
         act[branch] = FORCE
         watched |= branch
     watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
-    piece_start, piece = _csr(inner[cut.member], np.repeat(np.arange(len(cut.groups)), np.diff(cut.start)), len(outer))
-    whole = np.where(cut.whole < 0, cut.wholes, cut.whole).ravel()
-    side_start, side = _csr(whole, np.arange(len(whole)), cut.wholes + 1)
-    whole_group = np.zeros(cut.wholes + 1, np.int64)
-    whole_group[whole] = (np.cumsum(watched) - 1)[cut.groups.ravel()]
     lone = watched & (sizes == 1) & (act == FORCE)
 
     rows = -(-domains // 128) * 2
@@ -152,8 +119,7 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
     inside = s.exclusive[owner]
     start, group_of = _csr(inner[s.member[inside]], owner[inside], len(outer))
     begin = s.start.copy()  # the structure's own may be read-only by now, for which Numba would compile once more
-    mates = _pack(start, group_of, domain, begin, home, spot, (values + 1) * rows)
-    mate_start, mate_word, mate_mask = _with_locks(mates, s, cut, turned[inner])
+    mate_start, mate_word, mate_mask = _pack(start, group_of, domain, begin, home, spot, (values + 1) * rows)
     start, group_of = _csr(*_pairs(home[inside], owner[inside], s.groups), domains)
     own = np.arange(domains)
     peer_start, peer_word, peer_mask = _pack(start, group_of, own, begin, home, home, max(rows, 1))
@@ -179,14 +145,6 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
         watch=watch,
         group=group,
         act=act[watched],
-        piece_start=piece_start,
-        piece=piece,
-        left=np.diff(cut.start).astype(np.uint16),
-        whole=whole.astype(np.uint32),
-        alive=np.append(np.diff(side_start)[:-1], NO_WHOLE).astype(np.int32),
-        whole_group=whole_group.astype(np.uint32),
-        side_start=side_start,
-        side=side,
         unit_start=unit_start,
         unit_low=unit_low,
         unit_high=unit_high,
@@ -195,7 +153,6 @@ def _build(s: Structure, level: Level, watching: bool) -> Tables:
         peer_mask=peer_mask,
         member_start=np.concatenate([[0], np.cumsum(sizes[watched])]).astype(np.uint32),
         member=address[watched[owner]].astype(np.uint32),
-        exact=s.exclusive[watched],
         clause=(np.cumsum(watched) - 1)[clauses].astype(np.uint32),
         unit=address[s.start[:-1][lone]].astype(np.uint32),
         address=address_of[inner].astype(np.uint32),
@@ -258,44 +215,6 @@ def _watches(
     seen = watched[owner]
     start, watch = _csr(inner[s.member[seen]], number[owner[seen]], literals)
     return start, watch, (sizes[watched] << SHIFT) + total[watched].astype(np.int64)
-
-
-def _with_locks(
-    mates: tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]],
-    s: Structure,
-    cut: Pieces,
-    spot: NDArray[np.int64],
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
-    """What dies with a literal's choice, and after it, for both sides of each piece, the rest of the other group.
-
-    `spot` [literals of the structure]: their bits in the planes.
-    """
-    start, word, mask = mates
-    words = int(spot.max(initial=0) // 64 + 1)
-    other = cut.groups[:, ::-1].ravel()  # [2Q]
-    side, bit = _spread(s.start[other], np.where(other < 0, s.start[other], s.start[other + 1]), spot[s.member])
-    key, place = np.unique(side * words + bit // 64, return_inverse=True)
-    rest = np.zeros(len(key), np.uint64)
-    np.bitwise_or.at(rest, place, _BIT << (bit % 64).astype(np.uint64))
-    first, end = np.repeat(cut.start[:-1], 2), np.repeat(cut.start[1:], 2)
-    side, bit = _spread(first, np.where(other < 0, first, end), spot[cut.member])
-    np.bitwise_and.at(rest, np.searchsorted(key, side * words + bit // 64), ~(_BIT << (bit % 64).astype(np.uint64)))
-    key, rest = key[rest != 0], rest[rest != 0]
-    ends = len(word) + np.searchsorted(key, np.arange(1, len(other) + 1) * words)
-    return (
-        np.concatenate([start, ends.astype(np.uint32)]),
-        np.concatenate([word, (key % words).astype(np.uint32)]),
-        np.concatenate([mask, rest]),
-    )
-
-
-def _spread(
-    first: NDArray[np.int64], end: NDArray[np.int64], content: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The parts content[first[i]:end[i]] one after the other: the i of each element, and the elements."""
-    row = np.repeat(np.arange(len(first)), end - first)
-    before = np.cumsum(end - first) - (end - first)
-    return row, content[np.arange(len(row)) - before[row] + first[row]]
 
 
 def _domains(s: Structure, sizes: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:

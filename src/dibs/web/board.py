@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from dibs.problem import CNF, InputError, Instance, Sudoku
 from dibs.problem.grid import cell_name
-from dibs.problem.shape import Box, Shape
+from dibs.problem.shape import Box
 from dibs.problem.sudoku import check_box
 from dibs.problem.symbols import symbol_of
+from dibs.search.root import roots
 from dibs.web import limits
 
 Bools = NDArray[np.bool_]
@@ -74,44 +75,14 @@ def conflicts(grid: Sudoku) -> list[dict[str, Any]]:
 
 def candidates(grid: Sudoku) -> list[list[int]]:
     """The values that no given excludes, for each cell; none for a given."""
-    left = open_values(grid.shape, grid.values)
+    left = root(grid)[0].reshape(-1, grid.size)
     return [(np.flatnonzero(row) + 1).tolist() for row in left]
-
-
-def open_values(of: Shape, values: NDArray[np.uint8]) -> Bools:
-    """[cells, n] whether a value is still possible in a blank cell: elimination alone, no singles."""
-    taken = np.zeros((int(of.units.max()) + 1, of.size + 1), bool)
-    taken[of.units, values[:, None]] = True
-    left: Bools = np.logical_not(taken[of.units, 1:].any(axis=1))
-    left[values > 0] = False
-    return left
 
 
 def root(instance: Sudoku | CNF) -> tuple[Bools, Bools]:
     """The literals that are open and true before any decision, [L] each: elimination, or unit propagation."""
-    true = np.zeros(instance.structure.literals, bool)
-    if isinstance(instance, CNF):
-        return _propagated(instance, true)
-    true[instance.given] = True
-    return open_values(instance.shape, instance.values).ravel(), true
-
-
-def _propagated(formula: CNF, true: Bools) -> tuple[Bools, Bools]:
-    chosen: set[int] = set()
-    waiting = [clause[0] for clause in formula.clauses if len(set(clause)) == 1]
-    while waiting:
-        literal = waiting.pop()
-        if literal in chosen or -literal in chosen:
-            continue
-        chosen.add(literal)
-        for clause in formula.clauses:
-            if chosen.isdisjoint(clause):
-                left = {one for one in clause if -one not in chosen}
-                waiting += left if len(left) == 1 else ()
-    for literal in chosen:
-        true[2 * literal - 2 if literal > 0 else -2 * literal - 1] = True
-    open_ = ~np.repeat(true.reshape(-1, 2).any(axis=1), 2)
-    return open_, true
+    found = roots([instance], "naked" if isinstance(instance, CNF) else "eliminate")
+    return found.open[0], found.true[0]
 
 
 def shown(instance: Sudoku | CNF, open_: Bools, true: Bools) -> dict[str, Any]:

@@ -29,11 +29,9 @@ _LEVELS = {
     "eliminate": "no singles",
     "naked": "naked singles (unit propagation)",
     "hidden": "naked and hidden singles",
-    "locked": "singles and locked candidates",
 }
 _ORDERS = {
     "ascending": "values in order",
-    "true": "True first",
     "lcv": "values that remove fewest options first",
     "mcv": "values that remove most options first",
     "jw": "values by Jeroslow and Wang's weight",
@@ -44,7 +42,6 @@ _TRIGGERS = {
     "always": "asked at every node",
     "binary": "asked where two values are left",
     "ternary": "asked where three or more values are left",
-    "worth": "asked where it is worth the time",
 }
 
 
@@ -77,7 +74,7 @@ class Search:
         if self.oracle and o.trigger == "binary":
             parts.append("where two values are left")
         parts += ["the guide chooses where to branch, too"] if o.guide_selects else []
-        parts += ["begins again after a while"] if o.strategy == "restarts" else []
+        parts += ["begins again after a while"] if o.strategy in ("restarts", "auto") else []
         return "; ".join(parts)
 
 

@@ -216,8 +216,8 @@ class Followed:
         """What has been counted so far, by all engines together."""
         engines = [trace.engine for trace in self.traces]
         return {
-            "nodes": sum(int(engine.counters[0, 1]) for engine in engines),
-            "backtracks": sum(int(engine.counters[0, 2]) for engine in engines),
+            "nodes": sum(int(engine.counters.nodes[0]) for engine in engines),
+            "backtracks": sum(int(engine.counters.backtracks[0]) for engine in engines),
             "asks": sum(engine.asked for engine in engines),
             "seconds": round(sum(float(engine.seconds[0]) for engine in engines), 6),
             "guide_seconds": round(sum(float(engine.guide_seconds[0]) for engine in engines), 6),
@@ -226,6 +226,6 @@ class Followed:
     def path(self) -> list[int]:
         """The nodes on the way to the solution, the root first; none if there is no solution."""
         for trace in self.traces:
-            if trace.engine.counters[0, 0] == state.SAT:
+            if trace.engine.counters.phase[0] == state.SAT:
                 return [node.number for node in trace.path]
         return []

@@ -23,6 +23,7 @@ from dibs.search.engine import Engine, OpenNode
 from dibs.search.options import Options
 from dibs.search.policy import Waiting
 from dibs.search.race import alone
+from dibs.search.root import roots
 from dibs.search.tables import DOMAIN
 from dibs.web.board import place, shown, symbol
 from dibs.web.follow import Followed, Nodes, Trace, foreseen
@@ -208,9 +209,8 @@ class _Look:
 
 def _root(instance: Sudoku | CNF, options: Options) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The literals [1, L] that are open and true before any decision."""
-    engine = Engine([instance], Options(level=options.level, nodes=0))
-    engine.run()
-    return engine.literals(ROW)
+    found = roots([instance], options.level)
+    return found.open, found.true
 
 
 def _shown(
