@@ -21,6 +21,8 @@ from dibs.problem.structure import Instance, Level, Need, Structure
 from dibs.search.engine import LONGEST, MOST, fitted, verified
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem
+from dibs.search.nogoods.dives import GROUPS, LOOKS, Dives
+from dibs.search.nogoods.walker import Walker
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 from dibs.search.root import Root, roots
@@ -33,10 +35,8 @@ FIRST_NODES = 400  # of the first slice: nobody knows yet what a node takes
 TOGETHER = 32  # searches that ask the guide at once
 SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
 FAINT = -20.0  # log-probabilities below count as this one
-DIVE = 1024  # failures after which the first dive begins; then whenever there are four times as many
-ASKS = 12  # in a dive
-EVERY = 24  # nodes between them
 NEVER = arrays.NEVER
+WALK = 1_000_000  # looks of a walk between two looks at the clock
 _ready: list[bool] = []  # True once the search is compiled
 _STATUS = {arrays.SAT: Status.SAT, arrays.UNSAT: Status.UNSAT, arrays.LIMIT: Status.LIMIT}
 
@@ -148,10 +148,9 @@ class Search:
         self._unit = min(options.unit, LONGEST)
         self._slice = FIRST_NODES  # nodes until the next look at the clock
         self._most = MOST if options.nodes is None else min(options.nodes, MOST)
-        self._asks = asks if options.asks is None else min(asks, options.asks)
-        self._ask_at = min(options.after or 0, NEVER) if self._asks else NEVER  # nodes
-        self._dive_at = NEVER  # failures
-        self._dives = self._asks_left = 0  # dives that were begun; asks that are left in this one
+        self._walker = Walker(self.problem, (options.seed, place))
+        most = asks if options.asks is None else min(asks, options.asks)
+        self._dives = Dives(most, min(options.after or 0, NEVER), self._walker.able)
         self._at_root = False  # the next answer is about the root
         self.seconds = seconds + perf_counter() - begin
 
@@ -172,20 +171,42 @@ class Search:
 
     def advance(self, stopped: Callable[[], bool]) -> bool:
         """Search on; True where the guide is to be asked about the state, False at the end or when `stopped()`."""
-        self._run(min(self._ask_at, self._most), self._dive_at, stopped)
-        if stopped() or not self._going():
-            return False
-        if not self._asks_left:
-            self._dive(stopped)
-        return self._going()
+        while True:
+            self._run(min(self._dives.ask_at, self._most), self._dives.pause_at, stopped)
+            if stopped() or not self._going():
+                return False
+            step = self._dives.next(self._nodes, self._failures, self._effort)
+            if step == "walk":
+                self._walk(stopped)
+            elif step == "dive":
+                self._to_root(stopped)
+                self._at_root = True
+            if step in ("ask", "dive"):
+                return self._going()
 
-    def _dive(self, stopped: Callable[[], bool]) -> None:
-        """Go to the root. The first time the guide is asked about that alone."""
+    @property
+    def _effort(self) -> int:
+        return int(self.memory.counts[arrays.WORK]) + self._nodes * len(self.problem.need) // GROUPS
+
+    def _to_root(self, stopped: Callable[[], bool]) -> None:
+        """Begin a run."""
         self.memory.counts[arrays.RUN_END] = 0
         self._run(self._nodes, NEVER, stopped)
-        self._asks_left = ASKS if self._dives else 1
-        self._at_root = True
-        self._dives += 1
+
+    def _walk(self, stopped: Callable[[], bool]) -> None:
+        """Walk for a while, a slice of time after the other. What a walk has solved, the search follows."""
+        left = self._dives.budget(self._effort)
+        while left > 0 and self._going() and not stopped():
+            begin = perf_counter()
+            before = self._walker.looks
+            solved = self._walker.advance(self.memory.score, min(left, WALK))
+            left -= self._walker.looks - before
+            self._dives.walked(self._walker.looks - before)
+            self.seconds += perf_counter() - begin
+            if solved:
+                self._walker.hand_over(self.memory)
+                self._to_root(stopped)
+                break
 
     def _run(self, nodes: int, failures: int, stopped: Callable[[], bool]) -> None:
         """Go on until it is decided, has so many nodes or failures or no time left, or `stopped()`."""
@@ -232,12 +253,8 @@ class Search:
             m.counts[arrays.FURTHEST] = 0
         self._at_root = False
         self.asks += 1
-        self._asks_left -= 1
-        self._ask_at = self._dive_at = NEVER
-        if self.asks < self._asks and self._asks_left:
-            self._ask_at = self._nodes + EVERY
-        elif self.asks < self._asks:
-            self._dive_at = DIVE * 4 ** (self._dives - 1)
+        groups = int(np.count_nonzero(self.problem.need & (m.held == 0)))
+        self._dives.answered(self._nodes, self._failures, int(np.count_nonzero(open_)), groups)
 
     def outcome(self) -> Outcome | None:
         """None where it was stopped."""

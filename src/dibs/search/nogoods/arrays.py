@@ -33,7 +33,8 @@ LENGTH = 16  # of `learnt`
 TOUCHED = 17  # of `touched`
 HERE = 18  # literals of the current level that are still to be explained
 FULL = 19  # there was no room for a nogood
-COUNTERS = 20
+WORK = 20  # literals that were decided and taken back
+COUNTERS = 21
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100

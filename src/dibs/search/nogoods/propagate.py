@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dibs.compiled import part
-from dibs.search.nogoods.arrays import BROKEN, FAILED, FALSE, LEVEL, OPEN, QUEUED, TRAIL, TRUE, Int, Memory, Problem
+from dibs.search.nogoods.arrays import BROKEN, FAILED, FALSE, LEVEL, OPEN, QUEUED, TRAIL, TRUE, WORK, Int, Memory, Problem
 from dibs.search.nogoods.groups import exclude, kill
 
 
@@ -73,6 +73,7 @@ def back(p: Problem, m: Memory, level: Int) -> None:
     if counts[LEVEL] <= level:
         return
     length = m.mark[level]
+    counts[WORK] += counts[TRAIL] - length
     for i in range(counts[TRAIL] - 1, length - 1, -1):
         literal = m.trail[i]
         true = m.state[literal] == TRUE

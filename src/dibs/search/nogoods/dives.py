@@ -1,0 +1,84 @@
+"""What a search does next: search on, ask the guide, dive or walk. Decided by counted work: counts are the same
+on every machine.
+
+A *dive* goes from the root down, and the guide is asked anew every few nodes until nothing is open, or until it has
+failed too often. A *walk* (walker.py) looks for a solution by swaps. Search, asks and walks share the effort.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from dibs.search.nogoods.arrays import NEVER
+
+Step = Literal["search", "ask", "dive", "walk"]
+
+ASKS = 24  # of a dive that meets no failure: so many parts of its decisions
+EVERY = 24  # nodes between two asks, at least
+DIVE = 256  # failures before the first dive
+FAILURES = 128  # of a dive, then it asks no more
+CHECK = 64  # failures between two looks at the balance of efforts
+
+# The unit of effort is a literal that is decided and taken back, about 40 ns.
+GROUPS = 16  # groups that are looked at in a unit, to choose one
+OPEN = 24  # units of each open literal of an ask
+LOOKS = 6  # swaps that a walk looks at in a unit
+SHARE = 1.0  # effort of walks for that of all else
+LEAST = 20_000  # units of a walk: less is not worth the start
+
+
+class Dives:
+    """The plan of one search. `most` asks at most, the first after `after` nodes; `walks`: whether it may walk."""
+
+    def __init__(self, most: int, after: int, walks: bool) -> None:
+        self.most = most
+        self.walks = walks
+        self.asks = 0
+        self.ask_at = after if most else NEVER  # nodes
+        self.pause_at = CHECK if not most and walks else NEVER  # failures
+        self._begun = 0  # dives; the first is an ask about the root alone
+        self._dive_at = NEVER  # failures
+        self._give_up = NEVER  # failures
+        self._asked = self._walked = 0  # effort
+        self._every = EVERY
+
+    def next(self, nodes: int, failures: int, effort: int) -> Step:
+        """The next step of a search at its `ask_at` or `pause_at`, with so many units of effort of its own."""
+        if nodes >= self.ask_at:
+            if not self._begun:
+                return self._dive(failures)
+            if failures < self._give_up:
+                return "ask"
+            self.ask_at = NEVER
+        if failures < self.pause_at:
+            return "search"
+        self.pause_at = failures + CHECK
+        used = effort + self._asked
+        if self.walks and SHARE * used - self._walked >= LEAST:
+            return "walk"
+        if failures >= self._dive_at and self.ask_at == NEVER and self._asked <= effort + self._walked:
+            return self._dive(failures)
+        return "search"
+
+    def _dive(self, failures: int) -> Step:
+        self._dive_at = failures + DIVE if not self._begun else 2 * failures
+        self._give_up = failures + FAILURES
+        self._begun += 1
+        return "dive"
+
+    def answered(self, nodes: int, failures: int, literals: int, groups: int) -> None:
+        """The guide was asked about a state with so many open literals, in so many groups that need one."""
+        self.asks += 1
+        self._asked += OPEN * literals
+        self.pause_at = failures + CHECK
+        self._every = max(EVERY, groups // ASKS) if self._begun == 2 else self._every
+        self.ask_at = nodes + self._every if self._begun > 1 and self.asks < self.most else NEVER
+        if self.asks >= self.most:
+            self._dive_at = NEVER
+
+    def budget(self, effort: int) -> int:
+        """Looks of the walk that is due."""
+        return int(LOOKS * max(LEAST, SHARE * (effort + self._asked) - self._walked))
+
+    def walked(self, looks: int) -> None:
+        self._walked += looks // LOOKS
