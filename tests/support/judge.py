@@ -7,8 +7,6 @@ from itertools import combinations
 from math import comb
 
 from pysat.card import CardEnc, EncType
-
-from pysat.card import CardEnc, EncType
 from pysat.solvers import Solver
 
 from dibs import CNF, Latin, Problem, Sudoku

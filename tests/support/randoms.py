@@ -101,6 +101,22 @@ def bounded(rng: np.random.Generator, largest: int = 10) -> Problem:
     )
 
 
+def tight(rng: np.random.Generator) -> Problem:
+    """Bounds that leave little: many failures, some solutions."""
+    n = int(rng.integers(12, 41))
+    groups = []
+    for _ in range(int(n * rng.uniform(0.3, 0.9))):
+        size = int(rng.integers(3, 10))
+        least = int(rng.integers(0, size - 1))
+        most = int(rng.integers(max(least, 1), size))
+        if rng.random() < 0.5:
+            least = most = max(1, size // 2)
+        some = rng.choice(n, size, replace=False).tolist()
+        groups.append((least, most, [Not(i) if rng.random() < 0.4 else i for i in some]))
+    clauses = [rng.choice(n, 3, replace=False).tolist() for _ in range(n // 2)]
+    return Problem(n, groups=groups, at_least_one=clauses, exactly_one=[rng.choice(n, 4, replace=False).tolist()])
+
+
 def _part(rng: np.random.Generator) -> Problem:
     """A small problem to be joined with others."""
     match int(rng.integers(0, 5)):

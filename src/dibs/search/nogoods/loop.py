@@ -86,11 +86,16 @@ def advance(problem: Problem, memory: Memory, unit: Int, budget: Int) -> None:
         borrow(problem.literal_group),
         borrow(problem.exclusive),
         borrow(problem.need),
+        borrow(problem.bound_start),
+        borrow(problem.bound_group),
+        borrow(problem.least),
+        borrow(problem.most),
     )
     m = Memory(
         borrow(memory.state),
         borrow(memory.level),
         borrow(memory.reason),
+        borrow(memory.position),
         borrow(memory.left),
         borrow(memory.total),
         borrow(memory.held),
