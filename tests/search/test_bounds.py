@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ from judge import solutions
 from randoms import bounded, tight
 
 
-def solved(problem: dibs.Instance, **options: object) -> dibs.Outcome:
+def solved(problem: dibs.Instance, **options: Any) -> dibs.Outcome:
     return dibs.solve(problem, strategy="nogoods", **options)
 
 
