@@ -14,6 +14,7 @@ test: check
 check: $(VENV)/.test-installed chromium
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/dibs warm
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
@@ -24,6 +25,7 @@ QUICK := tests/test_ranges.py tests/test_writing.py tests/test_mutants.py tests/
 quick: $(VENV)/.test-installed
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
 
@@ -40,7 +42,7 @@ agreement: $(VENV)/.test-installed
 
 # The 10,000 random problems of the tests under all options and guides together, and 10,000 formulas (20 minutes).
 all-options: $(VENV)/.test-installed
-	$(BIN)/python -m pytest tests/search/test_answers.py tests/engines/test_engines_agree.py --all-options
+	$(BIN)/python -m pytest tests/search/test_answers.py tests/search/external/test_engines_agree.py --all-options
 
 # The nogood search on ten kinds of problems that fall apart, a million failures each, every nogood verified (hours;
 # CONFLICTS=20000 is a minute).

@@ -26,12 +26,12 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from dibs.search.policy import OF_GUIDES
 
 from dibs import Outcome
 from dibs.problem import Instance
-from dibs.search import learner
 from dibs.search.nogoods import arrays
-from dibs.search.policy import OF_GUIDES
+from dibs.search.nogoods import search as learner
 from dibs.search.solve import solve_together
 from guides import BAD, SURE, Scored, meddling
 from judge import solutions
@@ -44,7 +44,7 @@ SHOWN = 20  # faults that are kept in words
 GUIDES = {**BAD, **SURE, "meddling": meddling}
 FIELDS: dict[str, tuple[Any, ...]] = {
     "level": ("eliminate", "naked", "hidden"),
-    "tie": ("index", "degree", "reach", "random"),
+    "tie": ("index", "degree", "impact", "random"),
     "order": ("ascending", "lcv", "mcv", "jw", "random", "oracle"),
     "trigger": ("always", "binary", "ternary"),
     "select": ("mrv", "confident", "first"),

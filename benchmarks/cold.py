@@ -24,6 +24,7 @@ WAYS: dict[str, list[str]] = {
     "ours": [],
     "Glucose4": ["--engine", "glucose4"],
     "CaDiCaL": ["--engine", "cadical195"],
+    "Kissat": ["--engine", "kissat"],
     "CP-SAT": ["--engine", "cp-sat"],
 }
 POINTS = (50, 95)

@@ -21,10 +21,10 @@ import dibs
 import yardstick
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search import state
-from dibs.search.engine import Engine
-from dibs.search.kernel import advance
 from dibs.search.solve import BATCH, BLOCK
+from dibs.search.tree import state
+from dibs.search.tree.loop import advance
+from dibs.search.tree.search import TreeSearch
 
 ROUNDS = 7
 
@@ -48,7 +48,7 @@ def search(puzzles: Sequence[Instance], level: str) -> NDArray[np.int64]:
     """[puzzles, 4] phase, nodes, backtracks and solutions, from batches of the size that `solve_many` uses."""
     counters = []
     for i in range(0, len(puzzles), BATCH):
-        engine = Engine(puzzles[i : i + BATCH], dibs.Options(level=level), block=BLOCK)  # type: ignore[arg-type]
+        engine = TreeSearch(puzzles[i : i + BATCH], dibs.Options(level=level), block=BLOCK)  # type: ignore[arg-type]
         engine.run()
         counters.append(np.stack(engine.counters, axis=1))
     return np.concatenate(counters)
@@ -98,7 +98,7 @@ def hidden(puzzles: Sequence[dibs.Sudoku]) -> None:
 
 
 def allocations(puzzles: Sequence[dibs.Sudoku]) -> None:
-    engine = Engine(puzzles[:20], dibs.Options(level="naked"), block=20)
+    engine = TreeSearch(puzzles[:20], dibs.Options(level="naked"), block=20)
     engine.advance(stopped=lambda: True)
     _nrt.memsys_enable_stats()
     before = rtsys.get_allocation_stats().alloc
@@ -109,7 +109,7 @@ def allocations(puzzles: Sequence[dibs.Sudoku]) -> None:
 
 def memory(puzzle: dibs.Sudoku) -> None:
     for level in ("naked", "hidden"):
-        engine = Engine([puzzle] * 10_000, dibs.Options(level=level), guided=True)  # type: ignore[arg-type]
+        engine = TreeSearch([puzzle] * 10_000, dibs.Options(level=level), guided=True)  # type: ignore[arg-type]
         held = sum(array.nbytes for array in engine._searches)
         print(f"10,000 suspended 9x9 searches at level {level}: {held / 1e6:.0f} MB")
 
@@ -129,8 +129,8 @@ def sizes() -> None:
             puzzles.append(dibs.Sudoku(values))
         for level in ("naked", "hidden"):
             options = dibs.Options(level=level, nodes=2000)  # type: ignore[arg-type]
-            Engine(puzzles, options).run()
-            engine = Engine(puzzles, options, block=64)
+            TreeSearch(puzzles, options).run()
+            engine = TreeSearch(puzzles, options, block=64)
             begin = perf_counter()
             engine.run()
             took = perf_counter() - begin
@@ -142,9 +142,9 @@ def sizes() -> None:
             )
 
 
-def touches(engine: Engine) -> int:
+def touches(engine: TreeSearch) -> int:
     """Literals chosen or killed, by running the same searches again step by step and looking at the trail."""
-    again = Engine(engine.instances, engine.options)
+    again = TreeSearch(engine.instances, engine.options)
     total = 0
     live = again._live
     while len(live):

@@ -16,18 +16,18 @@ from typing import Any
 
 import cyclopts
 import numpy as np
+from dibs.search.policy import POLICIES
 from numpy.typing import NDArray
 
 import dibs
 from dibs.bench.instances import load, relabelled
+from dibs.guide.codec import from_true
 from dibs.guide.steps import LogProbabilities
-from dibs.model.codec import from_true
 from dibs.model.cost import NODES, sibling_nodes
-from dibs.model.judge import judge
 from dibs.model.puzzles import solve
 from dibs.model.states import solution_paths, truth
-from dibs.search.policy import POLICIES
 from dibs.search.solve import GUIDED_BATCH, solve_together
+from dibs.study.judge import judge
 from figures import COLOURS, FOLDER, GUIDE, LINES, MARKERS, changed, origin, write
 
 BLOCK = 128  # puzzles whose paths are walked at once
@@ -35,7 +35,7 @@ LIMIT = 20_000  # nodes of one search: the paper's trigger would ask too often f
 FEWEST = 10  # states that a depth must have to be drawn; the JSON has all
 
 PAPER = POLICIES["paper"].options
-CONFIDENT = replace(PAPER, trigger="always", tie="reach", select="confident")
+CONFIDENT = replace(PAPER, trigger="always", tie="impact", select="confident")
 WAYS = {
     "2 values, MRV (the paper)": PAPER,
     "every node, confident": CONFIDENT,

@@ -3,9 +3,9 @@
     python benchmarks/engines.py [--families sat-150 sat-200 ...] [--sample N] [--out FILE]
 
 Every instance is solved by every engine, alone and with a guide, before the next one comes. Time has
-loading, search and the guide; seeds are 0, and the instances are those of `dibs generate`. CP-SAT is left out where
-OR-Tools is not installed. Writes one JSON line per solve to --out, after each instance: the same command goes on with
-what is there, and the table can be printed again (--table FILE).
+loading, search and the guide; seeds are 0, and the instances are those of `dibs generate`. Kissat takes no guide and is
+there alone; an engine that is not installed is left out. Writes one JSON line per solve to --out, after each instance:
+the same command goes on with what is there, and the table can be printed again (--table FILE).
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 import dibs
-from dibs import engines, generate
 from dibs.problem.structure import Instance
+from dibs.search import external as engines
+from dibs.search import generate
 
 FAMILIES: dict[str, Callable[[int], Iterator[Instance]]] = {
     "sat-150": lambda count: generate.sat(count, variables=150, satisfiable=True, seed=0),
@@ -40,7 +41,8 @@ def run(families: list[str], sample: int, guides: dict[str, str], out: Path | No
     for family in families:
         sat = family.startswith("sat")
         guide = dibs.load_guide(guides["sat" if sat else "grid"])
-        names = ["glucose4", "cadical195"] if sat else ["cadical195", *(["cp-sat"] if _installed("cp-sat") else [])]
+        wanted = ["glucose4", "cadical195", "kissat"] if sat else ["cadical195", "kissat", "cp-sat"]
+        names = [name for name in wanted if _installed(name)]
         for number, instance in enumerate(FAMILIES[family](sample)):
             if (family, number) in done:
                 continue
@@ -49,6 +51,7 @@ def run(families: list[str], sample: int, guides: dict[str, str], out: Path | No
                 | _solved(instance, engine, using)
                 for engine in names
                 for advice, using in (("alone", None), (engines.ENGINES[engine].takes, guide))
+                if advice
             ]
             found += records
             if out:

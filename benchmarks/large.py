@@ -2,7 +2,7 @@
 
     python benchmarks/large.py RUN [RUN ...]
 
-One line for each cell. Instances that are not done in every row of their run are left out. Percentiles are linear; one
+One line for each kind. Instances that are not done in every row of their run are left out. Percentiles are linear; one
 that a search at its limit reaches is marked as a lower bound.
 """
 
@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 OURS, LUBY = "ours", "Luby, random values"
 OWN = (OURS, "ours, one ask", "ours, no guide", LUBY)
 PEERS = {"Glucose4": "Glucose4, guided", "CaDiCaL": "CaDiCaL, guided", "CP-SAT": "CP-SAT, hinted"}
+ALONE = "Kissat"  # a peer that takes no guide
 POINTS = (50, 95)
 
 
 class Cost(NamedTuple):
-    """One solver on all instances of a cell."""
+    """One solver on all instances of a kind."""
 
     ms: NDArray[np.float64]  # [instances]
     nodes: NDArray[np.float64]  # [instances]
@@ -45,16 +46,16 @@ def both(values: NDArray[np.float64]) -> str:
 
 
 def costs(folder: Path) -> dict[str, dict[str, Cost]]:
-    """For each cell of a run, what each of its solvers took."""
+    """For each kind of a run, what each of its solvers took."""
     records = pl.concat([pl.read_parquet(shard) for shard in sorted(folder.glob("*.parquet"))], how="diagonal_relaxed")
     rows = records["row"].n_unique()
     found: dict[str, dict[str, Cost]] = {}
-    for (cell,), part in records.group_by("cell"):
+    for (kind,), part in records.group_by("kind"):
         done = part.group_by("instance").len().filter(pl.col("len") == rows)["instance"].to_list()
         for (row,), some in part.filter(pl.col("instance").is_in(done)).sort("instance").group_by("row"):
             ms = 1e3 * (some["search_seconds"] + some["model_seconds"]).to_numpy()
             cost = Cost(ms, some["nodes"].to_numpy().astype(float), (some["status"] == "LIMIT").to_numpy())
-            found.setdefault(str(cell), {})[str(row)] = cost
+            found.setdefault(str(kind), {})[str(row)] = cost
     return found
 
 
@@ -69,24 +70,25 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path)
     found: dict[str, dict[str, Cost]] = {}
     for run in parser.parse_args().runs:
-        found = costs(run) | found  # a cell of two runs is that of the first
-    cells = dict(sorted(found.items()))
-    there = {row for rows in cells.values() for row in rows}
-    peers = [peer for peer in PEERS if peer in there] or list(PEERS.values())  # guided ones may have a run of their own
+        found = costs(run) | found  # a kind of two runs is that of the first
+    kinds = dict(sorted(found.items()))
+    there = {row for rows in kinds.values() for row in rows}
+    # Guided ones may have a run of their own.
+    peers = [peer for peer in (*PEERS, ALONE) if peer in there] or list(PEERS.values())
     own = [row for row in OWN if row in there]
     solvers = [*own, *peers]
-    print(f"| cell | instances | {' | '.join(solvers)} | ours / best peer |\n|---|{'---:|' * (len(solvers) + 2)}")
-    for name, rows in cells.items():
+    print(f"| kind | instances | {' | '.join(solvers)} | ours / best peer |\n|---|{'---:|' * (len(solvers) + 2)}")
+    for name, rows in kinds.items():
         times = (rows[solver].times() if solver in rows else "-" for solver in solvers)
         ratio = ratios(rows[OURS].ms, [rows[peer].ms for peer in peers], 2)
         print(f"| {name} | {len(rows[OURS].ms)} | {' | '.join(times)} | **{ratio}** |")
     print(f"\n| nodes | {' | '.join(own)} | Luby / ours |\n|---|{'---:|' * (len(own) + 1)}")
-    for name, rows in cells.items():
+    for name, rows in kinds.items():
         nodes = (both(rows[solver].nodes) if solver in rows else "-" for solver in own)
         ratio = ratios(rows[LUBY].nodes, [rows[OURS].nodes], 1) if LUBY in rows else "-"
         print(f"| {name} | {' | '.join(nodes)} | {ratio} |")
     engines = [solver for pair in PEERS.items() for solver in pair]
-    beside = {name: rows for name, rows in cells.items() if set(engines) <= rows.keys()}
+    beside = {name: rows for name, rows in kinds.items() if set(engines) <= rows.keys()}
     if beside:
         names = [OURS, *engines]
         print(f"\n| time, ms | {' | '.join(names)} |\n|---|{'---:|' * len(names)}")

@@ -4,9 +4,9 @@
 
 Latin squares of order 17 to 28 and Sudokus 9x9 to 25x25 around their peaks; in half of them one hole is filled with a
 value that the givens allow, which often leaves no solution. What `auto` takes for a proof of UNSAT is compared with the
-same search without a guide (`nogoods`), with plain restarts (MRV, random values, ties by reach) and with
-plain depth-first search, one after the other on each instance, best of three, where `auto` or plain restarts need more
-than 100 nodes.
+same search without a guide (`nogoods`), with plain restarts (MRV, random values, ties by impact), with
+plain depth-first search and with Kissat, one after the other on each instance, best of three, where `auto` or plain
+restarts need more than 100 nodes.
 At the end: a square of order 40, and the most memory.
 """
 
@@ -29,8 +29,9 @@ TURNS = 3
 WAYS: dict[str, dict[str, Any]] = {
     "auto": {"policy": "auto"},
     "no guide": {"strategy": "nogoods", "unit": 256},
-    "plain restarts": {"level": "hidden", "tie": "reach", "order": "random", "strategy": "restarts"},
+    "plain restarts": {"level": "hidden", "tie": "impact", "order": "random", "strategy": "restarts"},
     "plain": {"policy": "plain"},
+    "Kissat": {"engine": "kissat"},
 }
 
 
@@ -70,7 +71,7 @@ def proofs(one: Latin | Sudoku, seconds: float, late: Counter[str]) -> tuple[lis
     for turn in range(TURNS + 1):
         for name, way in WAYS.items():
             start = perf_counter()
-            found[name] = dibs.solve(one, seconds=seconds, **way)
+            found[name] = engines.solve(one, seconds=seconds, **way)
             if turn:
                 times[name] = min(times[name], perf_counter() - start)
     late.update(name for name, outcome in found.items() if outcome.status == "LIMIT")
@@ -84,7 +85,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of one search")
     given = parser.parse_args()
     for way in WAYS.values():
-        dibs.solve(Latin([0] * 289), nodes=1, **way)  # compiles, or loads, what the searches need
+        engines.solve(Latin([0] * 289), seconds=1, **way)  # compiles, or loads, what the searches need
     statuses: Counter[tuple[str, str]] = Counter()
     spent: list[list[float]] = []
     late: Counter[str] = Counter()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from dibs import Options
 from dibs.search.policy import POLICIES
+
+from dibs import Options
 
 
 def table() -> list[str]:

@@ -14,13 +14,13 @@ from typing import Any
 
 import cyclopts
 import numpy as np
+from dibs.search.policy import POLICIES as KNOWN
 from numpy.typing import NDArray
 
 import dibs
 from dibs.generate import sudoku
 from dibs.generate.sudokus import full_grids
 from dibs.problem.shape import shape
-from dibs.search.policy import POLICIES as KNOWN
 from figures import COLOURS, FOLDER, MARKERS, changed, origin, write
 
 LIMIT = 20_000  # nodes

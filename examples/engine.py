@@ -4,10 +4,10 @@ import numpy as np
 
 import dibs
 from dibs.bench.instances import load
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 
 puzzles = load("hard300")
-engine = Engine(puzzles, dibs.Options(level="hidden", trigger="binary"), guided=True)
+engine = TreeSearch(puzzles, dibs.Options(level="hidden", trigger="binary"), guided=True)
 batches = []
 while asks := engine.advance():  # every search is now finished or waiting
     batches.append(len(asks))

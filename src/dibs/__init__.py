@@ -26,7 +26,18 @@ if TYPE_CHECKING:
         Sudoku,
         read_instances,
     )
-    from dibs.search import Options, Outcome, Status, WrongSolution, count_solutions, is_unique, solve, solve_many
+    from dibs.search import (
+        Options,
+        Outcome,
+        Plan,
+        Status,
+        WrongSolution,
+        count_solutions,
+        is_unique,
+        plan,
+        solve,
+        solve_many,
+    )
 
 __version__ = "0.2.0.dev0"
 
@@ -45,6 +56,7 @@ __all__ = [
     "Options",
     "Oracle",
     "Outcome",
+    "Plan",
     "Problem",
     "Status",
     "Structure",
@@ -54,6 +66,7 @@ __all__ = [
     "count_solutions",
     "is_unique",
     "load_guide",
+    "plan",
     "read_instances",
     "solve",
     "solve_many",

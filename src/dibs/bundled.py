@@ -7,7 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dibs.problem.text import InputError
+from dibs.errors import InputError
 
 
 def bundled(folder: str) -> Path:

@@ -11,25 +11,16 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from types import NoneType
 from typing import Any, get_args
 
 from cyclopts import App, CycloptsError, Parameter, Token, convert
 
 from dibs import InputError, __version__
-from dibs.commands import Refused
-from dibs.commands.bench import bench
-from dibs.commands.data import app as data
-from dibs.commands.explain import explain
-from dibs.commands.generate import app as generate
-from dibs.commands.model import app as model
-from dibs.commands.report import report
-from dibs.commands.serve import serve
-from dibs.commands.solve import solve
-from dibs.commands.train import train
-from dibs.commands.warm import warm
+from dibs.errors import Refused
 from dibs.interrupt import plain_interrupts
 
 HELP = """\
@@ -45,14 +36,26 @@ For example:
   dibs model eval relational --puzzles sample17
 """
 
-# Heavy imports (numba, torch) belong inside the functions, so that `dibs --help` stays quick.
-COMMANDS: list[Callable[..., int] | App] = [solve, explain, serve, generate, bench, report, train, model, data, warm]
+# Where each is. Only the one that is called is imported, and heavy imports (numba, torch) belong inside the functions.
+COMMANDS = {
+    "solve": "dibs.commands.solve:solve",
+    "explain": "dibs.commands.explain:explain",
+    "serve": "dibs.commands.serve:serve",
+    "generate": "dibs.commands.generate:app",
+    "bench": "dibs.commands.bench:bench",
+    "report": "dibs.commands.report:report",
+    "train": "dibs.commands.train:train",
+    "model": "dibs.commands.model:app",
+    "data": "dibs.commands.data:app",
+    "warm": "dibs.commands.warm:warm",
+}
 
 # A puzzle whose first cell is blank may begin with a dash: nothing that is spelled so is an option.
 _DASHED_PUZZLE = re.compile(r"-|-[-.0-9_*?@A-Z\s|+,]{15,}")
 
 
-def build() -> App:
+def build(called: str = "") -> App:
+    """The program; with the name of the command that is called, that one alone."""
     app = App(
         name="dibs",
         version=__version__,
@@ -61,8 +64,10 @@ def build() -> App:
         help_format="plaintext",
         default_parameter=Parameter(converter=_converted, negative=()),
     )
-    for command in COMMANDS:
-        app.command(command)
+    for name, place in COMMANDS.items():
+        if called in (name, "") or called not in COMMANDS:
+            module, _, attribute = place.partition(":")
+            app.command(getattr(import_module(module), attribute))
     return app
 
 
@@ -103,7 +108,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(tokens: list[str]) -> int:
     try:
         # Only while parsing: a ValueError is then what an options dataclass says to a value out of range.
-        command, bound, _ = build().parse_args(tokens, exit_on_error=False, print_error=False)
+        app = build(tokens[0] if tokens else "")
+        command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         return _complain(f"dibs: {' '.join(str(error).split())}")
     except ValueError as error:

@@ -27,12 +27,12 @@ def warm(playing: bool = False) -> Iterator[tuple[str, float]]:
 def _tree() -> None:
     """The kernel has two forms, for groups that are swept or watched, and each of them two, plain or rich."""
     from dibs.problem import CNF, Sudoku
-    from dibs.search.engine import Engine
     from dibs.search.options import Options
+    from dibs.search.tree.search import TreeSearch
 
     for instance in (Sudoku.parse("." * 16), CNF(2, [[1, 2]])):
         for traced in (False, True):
-            Engine([instance], Options(), traced=traced).run()
+            TreeSearch([instance], Options(), traced=traced).run()
 
 
 def _nogoods() -> None:
@@ -46,12 +46,10 @@ def _guides() -> None:
     """The guide of the usual policies, and what K steps do."""
     from dibs.guide.steps import compile_loops
     from dibs.problem import Sudoku
-    from dibs.search.policy import POLICIES, waiting
     from dibs.search.solve import solve
 
-    waiting(POLICIES["paper"].guidance).load()
     compile_loops()
-    solve(Sudoku.parse(HARD), policy="guided", nodes=1)
+    solve(Sudoku.parse(HARD), policy="guided", max_nodes=1)
 
 
 def _generators() -> None:

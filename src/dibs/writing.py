@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
-from dibs.problem.text import InputError
+from dibs.errors import InputError
 
 PARTIAL = ".partial"  # how names of files end that are not complete
 

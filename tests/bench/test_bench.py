@@ -47,7 +47,7 @@ def test_the_shipped_experiments_are_readable(name: str) -> None:
     assert plan.name == name
     assert plan.rows
     assert plan.quick is not None, "there is a small sample for those who want to look"
-    assert plan.quick.puzzles in BUNDLED or plan.quick.cells(), "that needs no download"
+    assert plan.quick.puzzles in BUNDLED or plan.quick.kinds(), "that needs no download"
     assert 0 < len(chosen(plan.quick)) <= 100
 
 
@@ -82,7 +82,7 @@ def test_dibs_is_that_of_the_paper() -> None:
 
 
 PATH = "[[row]]\nguide = 'x'\nasked = 'path'\n"
-LATIN = "[[cell]]\nfamily = 'latin'\norder = 8\nholes = 0.4\n"
+LATIN = "[[kind]]\nfamily = 'latin'\norder = 8\nholes = 0.4\n"
 TURNS = "interleave = true\n[[row]]\n"
 BAD = {
     "titel = 'x'": "unknown key 'titel'; did you mean 'title'?",
@@ -140,31 +140,31 @@ BAD = {
     "sample = 1.5\n[[row]]": "sample = 1.5: it must be a whole number, 1 or more",
     "seed = -1\n[[row]]": "seed = -1: it must be a whole number, 0 or more",
     "relabel = true\n[[row]]": "relabel = True: it must be a whole number, 0 or more",
-    "cell = 3\n[[row]]": "cell: it must be tables, [[cell]]",
-    "cell = [3]\n[[row]]": "cell: it must be tables, [[cell]]",
-    "[quick]\ncell = []\n[[row]]": "quick: cell: it must be tables, [[quick.cell]]",
-    "[[cell]]\norder = 9\n[[row]]": "cell 1: it has no family",
-    "[[cell]]\nfamily = 'queens'\n[[row]]": "cell 1: family = 'queens': choose one of latin, sudoku, sat",
-    "[[cell]]\nfamily = 'latin'\nordre = 9\n[[row]]": "cell 1: unknown key 'ordre'; did you mean 'order'?",
-    f"{LATIN}[[cell]]\nfamily = 'latin'\norder = 9\n[[row]]": "cell 2: the family latin needs order and holes",
-    f"{LATIN}kept = 0.4\n[[row]]": "cell 1: kept = 0.4 is not a setting of the family latin",
-    f"{LATIN}balanced = 1.5\n[[row]]": "cell 1: balanced = 1.5: choose true or false",
-    f"{LATIN}{LATIN}[[row]]": "two cells are 'latin 8, 40 % anywhere'",
-    f"variables = [9]\n{LATIN}[[row]]": "`variables` and `cell` both generate instances: give one or the other",
-    f"puzzles = 'x'\n{LATIN}[[row]]": "puzzles = 'x' is about a list: `cell` generates instances",
-    f"sample = [1, 2]\n{LATIN}[[row]]": "sample = (1, 2): it must be one whole number, or one for each of `cell`",
-    "[[cell]]\nfamily = 'latin'\norder = 0\nholes = 0.4\n[[row]]": "cell 1: order = 0: it must be a whole number",
-    "[[cell]]\nfamily = 'latin'\norder = 9\nholes = 1.5\n[[row]]": "cell 1: holes = 1.5: a fraction must be at least",
-    "[[cell]]\nfamily = 'latin'\norder = 9\nholes = 'few'\n[[row]]": "cell 1: holes = 'few': it must be a fraction",
-    "[[cell]]\nfamily = 'sudoku'\nsize = 12\nkept = 0.4\n[[row]]": "cell 1: size = 12: boxes are square",
-    "[[cell]]\nfamily = 'sudoku'\nsize = 25\nkept = 1.5\n[[row]]": "cell 1: kept = 1.5: a fraction must be",
-    "[[cell]]\nfamily = 'sudoku'\nsize = 25\nkept = true\n[[row]]": "cell 1: kept = True: it must be a fraction of",
-    "[[cell]]\nfamily = 'sat'\nvariables = 4\n[[row]]": "cell 1: variables = 4: it must be a whole number, 5 or more",
+    "kind = 3\n[[row]]": "kind: it must be tables, [[kind]]",
+    "kind = [3]\n[[row]]": "kind: it must be tables, [[kind]]",
+    "[quick]\nkind = []\n[[row]]": "quick: kind: it must be tables, [[quick.kind]]",
+    "[[kind]]\norder = 9\n[[row]]": "kind 1: it has no family",
+    "[[kind]]\nfamily = 'queens'\n[[row]]": "kind 1: family = 'queens': choose one of latin, sudoku, sat",
+    "[[kind]]\nfamily = 'latin'\nordre = 9\n[[row]]": "kind 1: unknown key 'ordre'; did you mean 'order'?",
+    f"{LATIN}[[kind]]\nfamily = 'latin'\norder = 9\n[[row]]": "kind 2: the family latin needs order and holes",
+    f"{LATIN}kept = 0.4\n[[row]]": "kind 1: kept = 0.4 is not a setting of the family latin",
+    f"{LATIN}balanced = 1.5\n[[row]]": "kind 1: balanced = 1.5: choose true or false",
+    f"{LATIN}{LATIN}[[row]]": "two kinds are 'latin 8, 40 % anywhere'",
+    f"variables = [9]\n{LATIN}[[row]]": "`variables` and `kind` both generate instances: give one or the other",
+    f"puzzles = 'x'\n{LATIN}[[row]]": "puzzles = 'x' is about a list: `kind` generates instances",
+    f"sample = [1, 2]\n{LATIN}[[row]]": "sample = (1, 2): it must be one whole number, or one for each of `kind`",
+    "[[kind]]\nfamily = 'latin'\norder = 0\nholes = 0.4\n[[row]]": "kind 1: order = 0: it must be a whole number",
+    "[[kind]]\nfamily = 'latin'\norder = 9\nholes = 1.5\n[[row]]": "kind 1: holes = 1.5: a fraction must be at least",
+    "[[kind]]\nfamily = 'latin'\norder = 9\nholes = 'few'\n[[row]]": "kind 1: holes = 'few': it must be a fraction",
+    "[[kind]]\nfamily = 'sudoku'\nsize = 12\nkept = 0.4\n[[row]]": "kind 1: size = 12: boxes are square",
+    "[[kind]]\nfamily = 'sudoku'\nsize = 25\nkept = 1.5\n[[row]]": "kind 1: kept = 1.5: a fraction must be",
+    "[[kind]]\nfamily = 'sudoku'\nsize = 25\nkept = true\n[[row]]": "kind 1: kept = True: it must be a fraction of",
+    "[[kind]]\nfamily = 'sat'\nvariables = 4\n[[row]]": "kind 1: variables = 4: it must be a whole number, 5 or more",
     "interleave = 1\n[[row]]": "interleave = 1: choose true or false",
     "interleave = true\nledger = true\n[[row]]": "a ledger takes time: it does not go with interleave",
     f"interleave = true\n{PATH}": "row 1: asked = 'path' has no times: it does not go with interleave",
-    "view = 'large'\ninterleave = true\n[[row]]": "view = 'large' is about cells in turns: give [[cell]] and",
-    f"view = 'large'\n{LATIN}[[row]]": "view = 'large' is about cells in turns: give [[cell]] and interleave",
+    "view = 'large'\ninterleave = true\n[[row]]": "view = 'large' is about kinds in turns: give [[kind]] and",
+    f"view = 'large'\n{LATIN}[[row]]": "view = 'large' is about kinds in turns: give [[kind]] and interleave",
     "seconds = -1\n[[row]]": "row 1: seconds = -1: it must be a number, 0 or more",
     "[[row]]\nengine = 'glucose4'": "row 1: engine = 'glucose4' needs interleave = true",
     "[[row]]\nguide = {latin = 'x'}": "row 1: guide = {'latin': 'x'}: it must be a text",
@@ -230,7 +230,7 @@ def test_table_3_is_that_of_the_paper() -> None:
     dibs = Options(level="naked", order="jw", trigger="binary")  # otherwise Jeroslow and Wang's order
     assert rows["DiBS"] == Row("DiBS", dibs, Guidance(guide="sat"))
     large = {row.name: row for row in Experiment.read("sat-large").rows}
-    assert large.pop("First + True").options == replace(first, nodes=1_000_000)  # the only row with a limit
+    assert large.pop("First + True").options == replace(first, max_nodes=1_000_000)  # the only row with a limit
     assert large == {name: row for name, row in rows.items() if name != "First + True"}
 
 
@@ -395,7 +395,7 @@ def test_another_run_in_the_same_folder(begun: Path, run: Run) -> None:
     says = "run: is a run of something else, see {} in run.json: begin anew with --fresh, or name another --out"
     words = ("bench", "x.toml", "--out", "run")
     assert run(*words, "--sample", 2).complaint == says.format("choice")
-    Path("x.toml").write_text(Path("x.toml").read_text().replace("reach", "degree"))
+    Path("x.toml").write_text(Path("x.toml").read_text().replace("impact", "degree"))
     assert run(*words).complaint == says.format("rows")
     assert run(*words, "--mix-versions").complaint == says.format("rows")
     assert run(*words, "--fresh").code == 0

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,19 +14,21 @@ import pytest
 
 import dibs
 from dibs.bench import runner
-from dibs.bench.cells import Cell
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Choice, Experiment, Row
 from dibs.bench.instances import chosen
+from dibs.bench.kinds import InstanceKind
 from dibs.bench.records import Store
 from dibs.bench.runner import Bench, described
-from dibs.engines import registry
-from dibs.problem import InputError, Latin
+from dibs.generate import sat
+from dibs.problem import CNF, InputError, Latin
 from dibs.search import Options, Status
+from dibs.search.external import registry
 from shell import Run
 from shell import runner as running
 
 needs_sat = pytest.mark.skipif(find_spec("pysat") is None, reason="needs python-sat")
+needs_kissat = pytest.mark.skipif(find_spec("passagemath_kissat") is None, reason="needs Kissat")
 needs_cp = pytest.mark.skipif(find_spec("ortools") is None, reason="needs OR-Tools")
 
 CELLS = """
@@ -35,12 +37,12 @@ view = "large"
 interleave = true
 seconds = 30
 sample = 3
-[[cell]]
+[[kind]]
 family = "latin"
 order = 8
 holes = 0.5
 balanced = true
-[[cell]]
+[[kind]]
 family = "latin"
 order = 9
 holes = 0.45
@@ -51,7 +53,7 @@ name = "ours"
 policy = "plain"
 [[row]]
 name = "restarts"
-tie = "reach"
+tie = "impact"
 order = "random"
 strategy = "restarts"
 """
@@ -103,15 +105,15 @@ def test_rows_say_their_engine_and_share_a_limit(tmp_path: Path) -> None:
     assert [row.engine for row in rows.values()] == ["own", "own", "glucose4", "cadical195"]
     assert rows["ours"].as_policy
     assert not rows["restarts"].as_policy
-    assert rows["restarts"].options == Options(tie="reach", order="random", strategy="restarts", seconds=30)
-    assert set(runner.guides(read(tmp_path, text))) == {"relational-latin"}  # that of all cells
+    assert rows["restarts"].options == Options(tie="impact", order="random", strategy="restarts", max_seconds=30)
+    assert set(runner.guides(read(tmp_path, text))) == {"relational-latin"}  # that of all kinds
 
 
 def test_every_instance_begins_with_another_row(tmp_path: Path) -> None:
     plan = read(tmp_path, CELLS + OWN + "[[row]]\nname = 'more'\n")
     one = bench(plan)
     tasks = one.tasks([])
-    assert [task.instances for task in tasks] == [(0,), (3,), (1,), (4,), (2,), (5,)], "the first ones of all cells"
+    assert [task.instances for task in tasks] == [(0,), (3,), (1,), (4,), (2,), (5,)], "the first ones of all kinds"
     assert [task.rows for task in tasks] == [(0, 1, 2)] * 2 + [(1, 2, 0)] * 2 + [(2, 0, 1)] * 2
     left = one.tasks([("ours", 0), ("more", 1), ("ours", 5), ("restarts", 5), ("more", 5)])
     assert [(task.instances[0], task.rows) for task in left][:3] == [(0, (1, 2)), (3, (0, 1, 2)), (1, (1, 0))]
@@ -129,10 +131,10 @@ def test_rows_agree_and_counts_are_those_of_their_engines(tmp_path: Path) -> Non
     for record in found:
         instance = one.instances.every[record["instance"]]
         assert record["status"] == "SAT", "a wrong solution would have raised"
-        assert record["cell"] == one.instances.cell[record["instance"]]
+        assert record["kind"] == one.instances.kind[record["instance"]]
         if record["row"] in ("Glucose", "CaDiCaL"):
             engine = {"Glucose": "glucose4", "CaDiCaL": "cadical195"}[record["row"]]
-            outcome = dibs.engines.solve(instance, engine)
+            outcome = dibs.search.external.solve(instance, engine)
             assert json.loads(record["options"])["engine"] == engine
         elif record["row"] == "ours":
             outcome = dibs.solve(instance, policy="plain")
@@ -144,8 +146,10 @@ def test_rows_agree_and_counts_are_those_of_their_engines(tmp_path: Path) -> Non
 
 @needs_sat
 @needs_cp
+@needs_kissat
 def test_unsatisfiable_for_everybody(tmp_path: Path) -> None:
-    text = "interleave = true\npuzzles = 'x'\n" + OWN + ENGINES + "[[row]]\nname = 'CP-SAT'\nengine = 'cp-sat'\n"
+    text = "interleave = true\npuzzles = 'x'\n" + OWN + ENGINES
+    text += "".join(f"[[row]]\nname = '{name}'\nengine = '{name}'\n" for name in ("cp-sat", "kissat"))
     rows = read(tmp_path, text).rows
     contradiction = Latin([1, 2, 3, 0, 0, 0, 0, 4] + [0] * 8)
     square = Latin([1, 2, 0, 0] + [0] * 12)
@@ -161,8 +165,17 @@ def test_the_clock_has_everything() -> None:
     for row in (Row("own", Options(), policy="plain"), _engine("glucose4")):
         ready = Contender(row, [square], Loads())
         begin = perf_counter()
-        outcome, around = ready.solve(square, 0)
+        outcome, around, _ = ready.solve(square, 0)
         assert 0 < around <= outcome.seconds <= perf_counter() - begin
+
+
+@needs_kissat
+def test_cpu_time_has_the_process_of_an_engine() -> None:
+    """Kissat searches in a process of its own, and this one only waits for it."""
+    [formula] = sat(1, variables=230, satisfiable=True, seed=0)
+    begin = process_time()
+    _, _, cpu = Contender(_engine("kissat"), [CNF(1, [[1]])], Loads()).solve(formula, 0)
+    assert cpu > process_time() - begin
 
 
 def _engine(name: str, **more: Any) -> Row:
@@ -218,7 +231,7 @@ def test_throw_away_instances_are_not_searched(tmp_path: Path) -> None:
 def test_a_run_says_what_it_is_a_run_of(tmp_path: Path) -> None:
     plan = read(tmp_path, CELLS + OWN + ENGINES)
     said = json.loads(json.dumps(described(plan, chosen(plan.choice))))
-    assert [Cell(**one) for one in said["choice"]["cell"]] == list(plan.choice.cell or ())
+    assert [InstanceKind(**one) for one in said["choice"]["kind"]] == list(plan.choice.kind or ())
     assert said["engines"].keys() == {"glucose4", "cadical195"}
     assert all(one.startswith("python-sat ") for one in said["engines"].values())
     assert said["rows"][0]["policy"] == "plain"
@@ -254,7 +267,7 @@ def test_rows_stay_in_one_process(run: Run) -> None:
     for words in (("--workers", 2), ("--cluster", "local")):
         complaint = run("bench", "few.toml", *words).complaint
         assert complaint == "dibs: the rows of few.toml take turns in one process: no --workers, no --cluster"
-    assert "is about a list: `cell` generates instances" in run("bench", "few.toml", "--puzzles", "sample17").complaint
+    assert "is about a list: `kind` generates instances" in run("bench", "few.toml", "--puzzles", "sample17").complaint
     assert not Path("runs").exists()
 
 
@@ -262,7 +275,7 @@ def test_an_engine_that_is_not_installed_is_named_before_any_work(run: Run, monk
     def missing(name: str) -> Any:
         raise ModuleNotFoundError("No module named 'ortools'", name="ortools")
 
-    monkeypatch.setattr("dibs.engines.registry.import_module", missing)
+    monkeypatch.setattr("dibs.search.external.registry.import_module", missing)
     monkeypatch.setattr("dibs.bench.instances.generated", pytest.fail)
     Path("few.toml").write_text(CELLS + OWN + "[[row]]\nname = 'CP-SAT'\nengine = 'cp-sat'\n")
     assert run("bench", "few.toml").complaint == "engine cp-sat needs ortools: pip install 'dibs[cp]'"

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dibs
-from dibs.bench.cells import Cell
 from dibs.bench.experiment import Choice
 from dibs.bench.instances import BUNDLED, FORMULAS, chosen, load, relabelled, revealed
+from dibs.bench.kinds import InstanceKind
 from dibs.problem import CNF, InputError, Latin, Sudoku
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT
 
@@ -32,7 +32,7 @@ def test_all_of_a_list() -> None:
     assert len(found) == 130
     assert found.number == list(range(130))
     assert found.givens == found.variables == [0] * 130
-    assert set(found.cell) == {""}
+    assert set(found.kind) == {""}
     assert chosen(Choice(puzzles="sample17", sample=130)).digest == found.digest
     assert chosen(Choice(puzzles="sample17", sample=1000, seed=3)).digest == found.digest
 
@@ -173,22 +173,22 @@ def test_a_thousand_formulas_of_each_size() -> None:
     assert len(chosen(Choice(variables=(12,)))) == FORMULAS == 1000
 
 
-EVEN = Cell(family="latin", order=10, holes=0.4, balanced=True)
+EVEN = InstanceKind(family="latin", order=10, holes=0.4, balanced=True)
 
 
 def test_cells_have_labels() -> None:
     assert EVEN.label == "latin 10, 40 %"
-    assert Cell(family="latin", order=30, holes=0.367, balanced=True).label == "latin 30, 36.7 %"
-    assert Cell(family="latin", order=25, holes=0.41, balanced=True).label == "latin 25, 40 %", "10 in each row"
-    assert Cell(family="latin", order=10, holes=0.44).label == "latin 10, 44 % anywhere"
-    assert Cell(family="latin", order=10, holes=40, balanced=True).label == "latin 10, 40 holes"
-    assert Cell(family="sudoku", size=25, kept=0.44).label == "sudoku 25x25, 44 % kept"
-    assert Cell(family="sat", variables=50).label == "sat 50"
+    assert InstanceKind(family="latin", order=30, holes=0.367, balanced=True).label == "latin 30, 36.7 %"
+    assert InstanceKind(family="latin", order=25, holes=0.41, balanced=True).label == "latin 25, 40 %", "10 in each row"
+    assert InstanceKind(family="latin", order=10, holes=0.44).label == "latin 10, 44 % anywhere"
+    assert InstanceKind(family="latin", order=10, holes=40, balanced=True).label == "latin 10, 40 holes"
+    assert InstanceKind(family="sudoku", size=25, kept=0.44).label == "sudoku 25x25, 44 % kept"
+    assert InstanceKind(family="sat", variables=50).label == "sat 50"
 
 
 def test_cells_of_latin_squares() -> None:
-    found = chosen(Choice(cell=(EVEN, Cell(family="latin", order=8, holes=30)), sample=(3, 2)))
-    assert found.cell == ["latin 10, 40 %"] * 3 + ["latin 8, 30 holes anywhere"] * 2
+    found = chosen(Choice(kind=(EVEN, InstanceKind(family="latin", order=8, holes=30)), sample=(3, 2)))
+    assert found.kind == ["latin 10, 40 %"] * 3 + ["latin 8, 30 holes anywhere"] * 2
     assert (found.number, found.variables) == ([0, 1, 2, 0, 1], [0] * 5)
     for one in found.every[:3]:
         assert isinstance(one, Latin)
@@ -201,25 +201,25 @@ def test_cells_of_latin_squares() -> None:
 
 
 def test_a_cell_does_not_depend_on_the_others() -> None:
-    alone = lines(cell=(EVEN,), sample=2, seed=3)
-    other = Cell(family="latin", order=10, holes=0.5, balanced=True)
-    assert lines(cell=(other, EVEN), sample=4, seed=3)[4:6] == alone
-    assert lines(cell=(EVEN,), sample=2, seed=4) != alone
-    full = [one.line() for cell in (EVEN, other) for one in cell.made(1, cell.seed(3))]
+    alone = lines(kind=(EVEN,), sample=2, seed=3)
+    other = InstanceKind(family="latin", order=10, holes=0.5, balanced=True)
+    assert lines(kind=(other, EVEN), sample=4, seed=3)[4:6] == alone
+    assert lines(kind=(EVEN,), sample=2, seed=4) != alone
+    full = [one.line() for kind in (EVEN, other) for one in kind.made(1, kind.seed(3))]
     assert full[0].replace("0", ".") != full[1].replace("0", ".")
     assert EVEN.seed(3) != other.seed(3), "not the same squares with more holes"
 
 
 def test_cells_of_sudokus() -> None:
-    cell, full = Cell(family="sudoku", size=9, kept=0.4), Cell(family="sudoku", size=4, kept=5)
-    found = chosen(Choice(cell=(cell, full), sample=2, seed=5))
-    assert found.cell == ["sudoku 9x9, 40 % kept"] * 2 + ["sudoku 4x4, 5 kept"] * 2
+    kind, full = InstanceKind(family="sudoku", size=9, kept=0.4), InstanceKind(family="sudoku", size=4, kept=5)
+    found = chosen(Choice(kind=(kind, full), sample=2, seed=5))
+    assert found.kind == ["sudoku 9x9, 40 % kept"] * 2 + ["sudoku 4x4, 5 kept"] * 2
     assert [np.count_nonzero(one.values) for one in found.every if isinstance(one, Sudoku)] == [32, 32, 5, 5]
-    assert [one.line() for one in dibs.generate.sudoku(2, kept=0.4, seed=cell.seed(5))] == [
+    assert [one.line() for one in dibs.generate.sudoku(2, kept=0.4, seed=kind.seed(5))] == [
         one.line() for one in found.every[:2]
     ]
 
 
 def test_cells_of_formulas_know_their_variables() -> None:
-    found = chosen(Choice(cell=(Cell(family="sat", variables=9),), sample=2))
-    assert (found.variables, found.cell) == ([9, 9], ["sat 9", "sat 9"])
+    found = chosen(Choice(kind=(InstanceKind(family="sat", variables=9),), sample=2))
+    assert (found.variables, found.kind) == ([9, 9], ["sat 9", "sat 9"])

@@ -12,10 +12,10 @@ import large
 
 
 def record(
-    cell: str, row: str, instance: int, seconds: float, status: str = "SAT", nodes: int = 10
+    kind: str, row: str, instance: int, seconds: float, status: str = "SAT", nodes: int = 10
 ) -> dict[str, object]:
     return {
-        "cell": cell, "row": row, "instance": instance, "search_seconds": seconds, "model_seconds": 0.001,
+        "kind": kind, "row": row, "instance": instance, "search_seconds": seconds, "model_seconds": 0.001,
         "status": status, "nodes": nodes,
     }  # fmt: skip
 
@@ -49,7 +49,7 @@ def test_guided_engines_alone(
     times, _ = tables(tmp_path, monkeypatch, capsys)
     assert (
         times[0]
-        == "| cell | instances | ours | Glucose4, guided | CaDiCaL, guided | CP-SAT, hinted | ours / best peer |"
+        == "| kind | instances | ours | Glucose4, guided | CaDiCaL, guided | CP-SAT, hinted | ours / best peer |"
     )
     rows += [record("latin 9", peer, i, 0.199) for peer in large.PEERS for i in range(3)]
     pl.DataFrame(rows).write_parquet(tmp_path / "000001.parquet")

@@ -244,6 +244,17 @@ def test_records_of_earlier_versions(store: Store, folder: Path) -> None:
         store.records()
 
 
+def test_names_of_earlier_versions(store: Store, folder: Path) -> None:
+    """What is a kind of instances now was a cell, in records and in the manifest."""
+    new = some(("a", 0), ("b", 0))
+    new.rename({"kind": "cell"}).write_parquet(folder / "000001.parquet")
+    assert store.records(("row", "instance", "kind"))["kind"].to_list() == new["kind"].to_list()
+    assert store.records(("row", "instance", "nodes")).columns == ["row", "instance", "nodes"]
+    manifest = json.loads((folder / MANIFEST).read_text()) | {"choice": {"cell": ["one"], "seed": 3}}
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    assert Store.read(folder).manifest["choice"] == {"kind": ["one"], "seed": 3}
+
+
 def test_shards_that_do_not_go_together(store: Store, folder: Path) -> None:
     store.append(some(("a", 0)))
     some(("a", 1)).with_columns(pl.col("nodes").cast(pl.String)).write_parquet(folder / "000002.parquet")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dibs.search.policy import POLICIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,7 +30,6 @@ from dibs.guide import Guidance
 from dibs.guide.denoiser import Denoiser
 from dibs.problem import InputError
 from dibs.search import Options
-from dibs.search.policy import POLICIES
 from dibs.search.solve import solve_together
 from runs import leftovers, opened, plan, ready, same
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT
@@ -50,8 +50,8 @@ def rows(guides: Path) -> tuple[Row, ...]:
         Row("oracle", Options(order="oracle")),
         Row("race", AUTO, guided),
         Row("random ties, two steps", replace(RANDOM, trigger="ternary"), replace(guided, steps=2)),
-        Row("confident", Options(select="confident", keep=0.9, strategy="restarts", unit=4), guided),
-        Row("limit", Options(nodes=3)),
+        Row("confident", Options(select="confident", reuse=0.9, strategy="restarts", restart_base=4), guided),
+        Row("limit", Options(max_nodes=3)),
     )
 
 
@@ -166,7 +166,7 @@ def test_a_model_is_loaded_once(guides: Path, monkeypatch: pytest.MonkeyPatch) -
         Row("binary", Options(trigger="binary"), Guidance(guide=path)),
         Row("two steps", Options(), Guidance(guide=path, steps=2)),
         Row("onnx", Options(), Guidance(guide=path, runtime="onnx")),
-        Row("bare", Options(), Guidance(guide=path, bare=True)),
+        Row("bare", Options(), Guidance(guide=path, network_only=True)),
     )
     loaded: list[tuple[Any, ...]] = []
     load_one: Any = Denoiser.load.__func__  # type: ignore[attr-defined]
@@ -188,7 +188,7 @@ def test_a_model_is_loaded_once(guides: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def rows_by_asking(guide: Path, bare: bool, options: Options) -> tuple[Row, ...]:
-    guided = Guidance(guide=str(guide), bare=bare)
+    guided = Guidance(guide=str(guide), network_only=bare)
     return Row("everywhere", options, guided), Row("path", options, guided, "path")
 
 
@@ -198,7 +198,7 @@ def rows_by_asking(guide: Path, bare: bool, options: Options) -> tuple[Row, ...]
 def test_asking_on_the_path_only_changes_no_count(bare: bool, trigger: Any, level: Any, guides: Path) -> None:
     """Of random images of puzzles, under every tie but the random one."""
     seed = 2 * bare + (level == "naked")
-    ties: Any = {"binary": "index", "ternary": "degree", "always": "reach"}
+    ties: Any = {"binary": "index", "ternary": "degree", "always": "impact"}
     options = Options(level=level, trigger=trigger, tie=ties[trigger], order="mcv" if bare else "random")
     rows = rows_by_asking(guides / "relational", bare, options)
     puzzles = "sample17" if trigger == "ternary" else "hard300"  # where three values are the fewest there are few clues
@@ -218,7 +218,7 @@ def test_asking_on_the_path_only_changes_no_count(bare: bool, trigger: Any, leve
 def test_asking_on_the_path_only_needs_one_solution(puzzle: str, guides: Path, tmp_path: Path) -> None:
     file = tmp_path / "puzzles.txt"
     file.write_text(f"{SEARCHED}\n{puzzle}\n")
-    rows = rows_by_asking(guides / "relational", False, Options(nodes=None))
+    rows = rows_by_asking(guides / "relational", False, Options(max_nodes=None))
     bench, _ = ready(plan(rows, file))
     with pytest.raises(InputError, match="asked = 'path' needs instances with one solution each"):
         bench.perform(Task((1,), (0, 1)))
@@ -239,8 +239,8 @@ def test_counts_on_formulas_are_those_of_solve(tmp_path: Path) -> None:
         Row("jw", formula),
         Row("oracle", Options(level="naked", order="oracle")),
         Row("DiBS", replace(formula, trigger="binary"), guided),
-        Row("confident", replace(formula, tie="reach", select="confident"), guided),
-        Row("limit", replace(formula, nodes=1)),
+        Row("confident", replace(formula, tie="impact", select="confident"), guided),
+        Row("limit", replace(formula, max_nodes=1)),
     )
     experiment = replace(plan(rows), choice=Choice(variables=(5, 9, 30), sample=4, seed=2))
     bench, instances = ready(experiment)
@@ -312,7 +312,7 @@ from dibs.bench.instances import chosen
 from dibs.bench.runner import Bench
 from dibs.guide import Guidance
 from dibs.search import Options
-from dibs.search.kernel import advance
+from dibs.search.tree.loop import advance
 guided = Guidance(guide=sys.argv[2])
 rows = Row("plain", Options()), Row("race", Options(after=0), guided), Row("DiBS", Options(), guided)
 plan = Experiment("x", "x", Choice(puzzles=sys.argv[1]), rows)

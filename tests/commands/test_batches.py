@@ -8,16 +8,18 @@ from threading import Event
 import pytest
 
 from dibs import Instance, Outcome, Sudoku, solve_many
-from dibs.search.solve import kernel_ready, solve_batches
+from dibs.search.solve import solver
+from dibs.search.stream import solve_batches
+from dibs.search.tree import kernel_ready
 from shell import BLANK, PUZZLE, SOLUTION, UNSAT
 
 GOOD, EMPTY, NONE = Sudoku.parse(PUZZLE), Sudoku.parse(BLANK), Sudoku.parse(UNSAT)
-ENDLESS = 10**12
+AUTO, COUNTING = solver(None, None, {}), solver(None, None, {"max_solutions": 10**12})  # it never ends
 
 
 def test_tags_stay_with_their_outcomes() -> None:
     problems = [GOOD, NONE] * 500
-    batches = list(solve_batches(((f"no. {i}", p) for i, p in enumerate(problems)), workers=2))
+    batches = list(solve_batches(((f"no. {i}", p) for i, p in enumerate(problems)), AUTO, workers=2))
     assert [(tag, p) for batch in batches for tag, p, _ in batch] == [(f"no. {i}", p) for i, p in enumerate(problems)]
     assert [o.solution for batch in batches for _, _, o in batch if isinstance(o, Outcome)] == [SOLUTION, None] * 500
     assert len(batches[0]) == 1
@@ -41,7 +43,7 @@ def test_stop_hands_over_what_is_finished() -> None:
     stop = Event()
     problems = [GOOD, GOOD, EMPTY, GOOD, GOOD]
     found: list[int] = []
-    for batch in solve_batches(enumerate(problems), workers=1, stop=stop, count=ENDLESS):
+    for batch in solve_batches(enumerate(problems), COUNTING, workers=1, stop=stop):
         found += [tag for tag, _, _ in batch]
         if len(found) == 2:
             stop.set()  # the blank grid is never finished
@@ -52,7 +54,7 @@ def test_stop_hands_over_what_is_finished() -> None:
 
 def test_a_reader_that_stops_early_stops_the_search() -> None:
     stop = Event()
-    stream = solve_batches(enumerate([GOOD, EMPTY, EMPTY]), workers=2, stop=stop, count=ENDLESS)
+    stream = solve_batches(enumerate([GOOD, EMPTY, EMPTY]), COUNTING, workers=2, stop=stop)
     assert [tag for tag, _, _ in next(stream)] == [0]
     stream.close()
     assert stop.is_set()

@@ -21,7 +21,8 @@ from dibs.search import Outcome, Status
 from shell import BLANK, PUZZLE, SEARCHED, SOLUTION, UNSAT, Run, runner
 
 FIELDS = [
-    "id", "status", "solution", "nodes", "backtracks", "asks", "calls", "depth", "seconds", "guide_seconds"
+    "id", "status", "solution", "nodes", "backtracks", "asks", "calls", "depth", "seconds", "guide_seconds", "search",
+    "plan",
 ]  # fmt: skip
 DOUBLE = PUZZLE[:2] + "5" + PUZZLE[3:]
 
@@ -63,6 +64,8 @@ def test_json_has_exactly_the_fields(run: Run) -> None:
         0,
         outcome.depth,
         0,
+        "tree",
+        "tree",
     ]
     assert outcome.nodes > 0
 
@@ -212,12 +215,12 @@ class _Terminal:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--nodes", "-1"], "nodes = -1: it must be a whole number, 0 or more"),
+        (["--nodes", "-1"], "max_nodes = -1: it must be a whole number, 0 or more"),
         (["--nodes", "1.5"], "Invalid value for --nodes: 1.5 is not a whole number"),
-        (["--seconds", "-0.5"], "seconds = -0.5: it must be a number, 0 or more"),
-        (["--seconds", "nan"], "seconds = nan: it must be a number, 0 or more"),
+        (["--seconds", "-0.5"], "max_seconds = -0.5: it must be a number, 0 or more"),
+        (["--seconds", "nan"], "max_seconds = nan: it must be a number, 0 or more"),
         (["--seconds", "soon"], 'Invalid value for --seconds: unable to convert "soon" into float.'),
-        (["--count", "0"], "count = 0: it must be a whole number, 1 or more"),
+        (["--count", "0"], "max_solutions = 0: it must be a whole number, 1 or more"),
         (["--seed", "-3"], "seed = -3: it must be a whole number, 0 or more"),
         (["--workers", "0"], "workers = 0: it must be a whole number, 1 or more"),
         (

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import dibs
-from dibs.bench.ledger import Tree
 from dibs.guide import card
 from dibs.report import tree
 from dibs.report.tree import Panel
+from dibs.study.ledger import Tree
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT, Run, runner
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -109,7 +109,7 @@ def test_compare_with_policies_and_guides(run: Run, shipped: Path) -> None:
     assert (other["options"]["strategy"], other["options"]["nodes"]) == ("auto", 5000)
     first, other = explained(run, HARD, "--policy", "plain", "--compare", shipped / "transformer")["searches"]
     assert (first["guidance"]["guide"], first["asks"]) == (None, 0)
-    assert (other["name"], other["asks"] > 0, other["options"]["tie"]) == ("transformer", True, "reach")
+    assert (other["name"], other["asks"] > 0, other["options"]["tie"]) == ("transformer", True, "impact")
 
 
 @pytest.mark.parametrize(

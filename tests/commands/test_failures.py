@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,9 @@ from dibs import CNF, Outcome, Sudoku, solve_many
 from dibs.commands.answer import failure
 from dibs.problem import InputError, Instance
 from dibs.search.outcome import WrongSolution
-from dibs.search.solve import solve_batches
+from dibs.search.solve import solver
+from dibs.search.solver import Solver
+from dibs.search.stream import solve_batches
 from shell import PUZZLE, SEARCHED, SOLUTION, Run, runner
 
 GOOD, BAD = Sudoku.parse(PUZZLE), Sudoku.parse(SEARCHED)
@@ -33,15 +34,14 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 def break_on(monkeypatch: pytest.MonkeyPatch, bad: Instance, error: Exception) -> None:
     """A search that raises whenever `bad` is in its batch."""
-    searching = import_module("dibs.search.solve")  # `dibs.search.solve` is the function
-    searched = searching._searched
+    searched = Solver.run
 
-    def broken(problems: Any, *rest: Any) -> Any:
+    def broken(self: Solver, problems: Any, *rest: Any, **more: Any) -> Any:
         if bad in problems:
             raise error
-        return searched(problems, *rest)
+        return searched(self, problems, *rest, **more)
 
-    monkeypatch.setattr(searching, "_searched", broken)
+    monkeypatch.setattr(Solver, "run", broken)
 
 
 @pytest.mark.parametrize(("error", "said"), RAISED)
@@ -99,7 +99,8 @@ class Moody:
 def test_a_guide_that_raises() -> None:
     small = Sudoku([0] * 16)
     problems = [BAD, small, BAD, small, BAD]
-    found = [one for batch in solve_batches(enumerate(problems), guide=Moody(), level="naked") for one in batch]
+    moody = solver(Moody(), None, {"level": "naked"})
+    found = [one for batch in solve_batches(enumerate(problems), moody) for one in batch]
     assert [tag for tag, _, _ in found] == [0, 1, 2, 3, 4]
     assert [isinstance(one, Outcome) for _, _, one in found] == [True, False, True, False, True]
     assert str(found[1][2]) == "not in the mood"
@@ -116,16 +117,16 @@ def test_in_python_it_raises_after_the_outcomes_before_it(monkeypatch: pytest.Mo
 
 def test_another_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pysat")
-    from dibs import engines
+    from dibs.search.external.search import EngineSearch
 
-    solve = engines.solve
+    solve = EngineSearch._solve
 
-    def broken(instance: Instance, *rest: Any, **more: Any) -> Outcome:
-        if instance == BAD:
+    def broken(self: EngineSearch, i: int, *rest: Any) -> Outcome:
+        if self.instances[i] == BAD:
             raise MemoryError
-        return solve(instance, *rest, **more)
+        return solve(self, i, *rest)
 
-    monkeypatch.setattr(engines, "solve", broken)
+    monkeypatch.setattr(EngineSearch, "_solve", broken)
     result = run("solve", "-", "--engine", "glucose4", stdin=f"{PUZZLE}\n{SEARCHED}\n{PUZZLE}\n".encode())
     assert (result.code, result.out) == (2, f"1 SAT {SOLUTION}\n3 SAT {SOLUTION}\n")
     assert result.err.splitlines()[0] == "<stdin>:2: there is not enough memory for it"

@@ -14,10 +14,10 @@ from dibs import CNF, Asks, InputError, Latin, Sudoku
 from dibs.bench.instances import load
 from dibs.guide import denoiser as module
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Runtime
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
-from dibs.search.engine import Engine
+from dibs.search.guidance import Runtime
+from dibs.search.tree.search import TreeSearch
 
 Bools = NDArray[np.bool_]
 
@@ -27,7 +27,7 @@ MODELS: list[tuple[str, Runtime]] = [("relational", "auto"), ("relational", "onn
 
 def states(instances: list[Instance] | list[Sudoku]) -> Asks:
     """Where searches of these instances branch first."""
-    asks = Engine(instances, Options(level="naked"), guided=True).advance()
+    asks = TreeSearch(instances, Options(level="naked"), guided=True).advance()
     assert asks
     return asks
 
@@ -43,7 +43,7 @@ def some() -> Asks:
 def test_distributions_over_the_open_literals_of_each_cell(
     guides: Path, some: Asks, kind: str, runtime: Runtime, bare: bool
 ) -> None:
-    model = Denoiser.load(guides / kind, runtime=runtime, bare=bare)
+    model = Denoiser.load(guides / kind, runtime=runtime, network_only=bare)
     found = model.log_probabilities(some.structure, some.open, some.true)
     assert found.shape == some.open.shape
     assert found.dtype == np.float32
@@ -58,7 +58,7 @@ def test_distributions_over_the_open_literals_of_each_cell(
 
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_the_softmax_is_that_of_the_logits(guides: Path, some: Asks, runtime: Runtime) -> None:
-    model = Denoiser.load(guides / "relational", runtime=runtime, bare=True)
+    model = Denoiser.load(guides / "relational", runtime=runtime, network_only=True)
     logits = model.backend.logits(some.structure, some.open, some.true)
     found = model.log_probabilities(some.structure, some.open, some.true)
     for state, cell in ((0, 3), (7, 40), (19, 80)):

@@ -16,12 +16,12 @@ import pytest
 from numpy.typing import NDArray
 
 import dibs
-from dibs import Asks, Sudoku, engines
+from dibs import Asks, Sudoku
 from dibs.bench.instances import load
-from dibs.bench.ledger import ledgers
-from dibs.guide.asks import Around
 from dibs.problem.structure import Structure
-from dibs.search.engine import Engine
+from dibs.search.contract import Around
+from dibs.search.tree.search import TreeSearch
+from dibs.study.ledger import ledgers
 from guides import Scored, seeded
 
 PUZZLE = Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")
@@ -135,13 +135,13 @@ def test_no_silent_fallback() -> None:
         dibs.solve(PUZZLE, guide=object())  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one or the other"):
         dibs.solve(PUZZLE, guide=dibs.Oracle(), order="oracle")
-    engine = Engine([PUZZLE], dibs.Options(), guided=True)
+    engine = TreeSearch([PUZZLE], dibs.Options(), guided=True)
     with pytest.raises(ValueError, match="there is no guide"):
         engine.run()
 
 
 def test_answering_twice_is_refused() -> None:
-    engine = Engine([PUZZLE], dibs.Options(), guided=True)
+    engine = TreeSearch([PUZZLE], dibs.Options(), guided=True)
     asks = engine.advance()
     assert asks
     engine.answer(asks, np.zeros((1, 729)))
@@ -173,7 +173,7 @@ def test_nothing_can_be_written_to() -> None:
 
     dibs.solve(PUZZLE, guide=Scored(look), level="naked")
     dibs.solve(PUZZLE, guide=Scored(look), level="hidden", strategy="nogoods")
-    engines.solve(PUZZLE, "cadical195", guide=Scored(look))
+    dibs.solve(PUZZLE, engine="cadical195", guide=Scored(look))
     assert len(seen) > 3
 
 
@@ -230,7 +230,7 @@ def test_every_instance_has_its_outcome_whatever_a_guide_does(way: str) -> None:
         assert [outcome.solution for outcome in found] == wanted
         assert [outcome.nodes for outcome in found] == plain
         assert all(outcome.asks for outcome in found)
-    raced = list(dibs.solve_many(puzzles, guide=Vandal(way), level="hidden", after=2, workers=1))
+    raced = list(dibs.solve_many(puzzles, guide=Vandal(way), level="hidden", guide_after=2, workers=1))
     assert [outcome.solution for outcome in raced] == wanted
     learnt = dibs.solve_many(puzzles[:20], guide=Vandal(way), strategy="nogoods", workers=1)
     assert [outcome.solution for outcome in learnt] == wanted[:20]
@@ -239,7 +239,7 @@ def test_every_instance_has_its_outcome_whatever_a_guide_does(way: str) -> None:
 @pytest.mark.parametrize("way", WAYS)
 def test_other_engines_do_not_mind_either(way: str) -> None:
     wanted = dibs.solve(PUZZLE).solution
-    assert engines.solve(PUZZLE, "cadical195", guide=Vandal(way)).solution == wanted
+    assert dibs.solve(PUZZLE, engine="cadical195", guide=Vandal(way)).solution == wanted
 
 
 COMPILED = """
@@ -289,7 +289,7 @@ def test_an_object_with_rank_is_a_guide() -> None:
     assert (rich.static, rich.passes, rich.refusal(PUZZLE.structure)) == (True, 3, None)
     outcome = dibs.solve(PUZZLE, guide=Rich(), level="naked")
     assert (outcome.asks, outcome.calls) == (1, 3)
-    refused = dibs.solve(dibs.Latin.parse("." * 25), guide=Rich(), after=0)
+    refused = dibs.solve(dibs.Latin.parse("." * 25), guide=Rich(), guide_after=0)
     assert refused.asks == 0
     for wrong in (object(), None, 3):
         with pytest.raises(TypeError, match="is not a guide: it has no method rank"):
@@ -363,7 +363,7 @@ def test_an_oracle_with_restarts_and_nogoods() -> None:
 
 
 def test_a_ledger_with_an_oracle_that_finds_no_answer_in_time() -> None:
-    options = dibs.Options(order="oracle", nodes=2000)
+    options = dibs.Options(order="oracle", max_nodes=2000)
     lost, found = ledgers([hopeless(), PUZZLE], replace(options, level="hidden"), siblings=False)
     assert (lost.outcome.status, lost.nodes) == (dibs.Status.LIMIT, 0)
     assert found.outcome.status == dibs.Status.SAT

@@ -22,7 +22,7 @@ from dibs.model.export import load_module
 from dibs.model.relational import Inputs
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 from randoms import formula, latin, sudoku
 from visited import Visited, visited
 
@@ -47,7 +47,7 @@ def searched() -> dict[str, Visited]:
 
 def apart(folder: Path, states: Visited, bare: bool) -> tuple[float, float]:
     """How far the two are from each other at most: in log-probabilities of open literals, and in probabilities."""
-    compiled, onnx = Denoiser.load(folder, bare=bare), Denoiser.load(folder, runtime="onnx", bare=bare)
+    compiled, onnx = Denoiser.load(folder, network_only=bare), Denoiser.load(folder, runtime="onnx", network_only=bare)
     assert isinstance(compiled.backend, Compiled)
     assert isinstance(onnx.backend, Relational)
     one, other = (model.log_probabilities(*states)[states.open] for model in (compiled, onnx))
@@ -127,7 +127,9 @@ class Both:
     """A denoiser that runs as compiled code and by ONNX Runtime, and sees to it that they agree on every query."""
 
     def __init__(self, folder: Path, bare: bool) -> None:
-        self.compiled, self.onnx = (Denoiser.load(folder, runtime=runtime, bare=bare) for runtime in ("auto", "onnx"))
+        self.compiled, self.onnx = (
+            Denoiser.load(folder, runtime=runtime, network_only=bare) for runtime in ("auto", "onnx")
+        )
         assert isinstance(self.compiled.backend, Compiled)
         assert isinstance(self.onnx.backend, Relational)
         self.ragged = 0
@@ -150,7 +152,7 @@ def test_both_say_the_same_at_every_step(untrained: dict[str, Path], family: str
     asked = 0
     while asked < 40:
         instance = instance_of(family, rng)
-        engine = Engine([instance], Options(level="naked", count=1000), guided=True)
+        engine = TreeSearch([instance], Options(level="naked", max_solutions=1000), guided=True)
         while (asks := engine.advance()) and rng.random() < 0.8:
             denoise(both, asks, asked % 8 + 1)
             engine.answer(asks, rng.random(asks.open.shape))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,12 @@ import dibs
 from dibs import Asks, DiBS, Latin, Problem, Sudoku, load_guide
 from dibs.bench.instances import load
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Runtime
 from dibs.guide.relations import relations
 from dibs.guide.steps import LogProbabilities
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
-from dibs.search.engine import Engine
+from dibs.search.guidance import Runtime
+from dibs.search.tree.search import TreeSearch
 from judge import units
 from randoms import mixture
 
@@ -59,7 +60,7 @@ def random_table(literals: int, seed: int = 0) -> Table:
 
 
 def first_asks(instances: list[Any], **options: Any) -> Asks:
-    asks = Engine(instances, Options(**{"level": "naked", **options}), guided=True).advance()
+    asks = TreeSearch(instances, Options(**{"level": "naked", **options}), guided=True).advance()
     assert asks
     return asks
 
@@ -151,7 +152,7 @@ def test_the_score_is_its_definition(seed: int, alpha: float, clues: int) -> Non
     values = np.zeros(16, np.uint8)
     places = rng.choice(16, clues, replace=False)
     values[places] = np.array([1, 2, 3, 4, 3, 4, 1, 2, 2, 1, 4, 3, 4, 3, 2, 1])[places]
-    asks = Engine([Sudoku(values)], Options(level="naked"), guided=True).advance()
+    asks = TreeSearch([Sudoku(values)], Options(level="naked"), guided=True).advance()
     if asks is None:
         return
     model = random_table(64, seed)
@@ -246,7 +247,7 @@ def test_a_cell_that_would_lose_everything_keeps_its_literals() -> None:
     at = literal(2, 2, 1)
     candidates = np.zeros_like(blank.candidates)
     candidates[0, at : at + 4] = True
-    asks = Asks(blank.structure, blank.instances, blank.rows, blank.open, blank.true, candidates, blank.depth)
+    asks = replace(blank, candidates=candidates)
     model = Table(logits)
     scores = DiBS(model, steps=4).rank(asks)
     assert model.queries[1][0][0, at : at + 4].all()
@@ -271,18 +272,7 @@ def test_the_rank_of_a_batch_is_that_of_each_state(guides: Path, kind: str, runt
     asks = first_asks(load("hard300", 30))
     together = guide.rank(asks)
     for i in range(len(asks)):
-        one = slice(i, i + 1)
-        alone = guide.rank(
-            Asks(
-                structure=asks.structure,
-                instances=asks.instances[one],
-                rows=asks.rows[one],
-                open=asks.open[one],
-                true=asks.true[one],
-                candidates=asks.candidates[one],
-                depth=asks.depth[one],
-            )
-        )
+        alone = guide.rank(asks.subset(np.array([i])))
         mask = asks.candidates[i]
         assert alone[0, mask] == pytest.approx(together[i, mask], abs=1e-5)
 
@@ -345,7 +335,7 @@ def test_no_guide_changes_an_answer(guides: Path, trigger: str, steps: int) -> N
     models: list[LogProbabilities] = [
         Hostile(),
         *(Denoiser.load(guides / "relational", runtime=runtime) for runtime in RUNTIMES),
-        Denoiser.load(guides / "relational", bare=True),
+        Denoiser.load(guides / "relational", network_only=True),
     ]
     for model, alpha in product(models, (0.0, 0.8)):
         guide = DiBS(model, alpha, steps)

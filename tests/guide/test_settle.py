@@ -15,10 +15,10 @@ from dibs.bench.instances import load
 from dibs.generate.check import engine_of
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Runtime
 from dibs.model.states import eliminated, truth
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Level, Structure
+from dibs.search.guidance import Runtime
 from dibs.search.root import singles
 from judge import units
 from paths import states as path_states
@@ -115,7 +115,7 @@ def test_what_is_certain_is_in_every_solution(seed: int, box: Box, dropped: int)
     [puzzle] = generate.sudoku(1, box=box, seed=seed, workers=1)
     of, values = puzzle.shape, puzzle.values.copy()
     values[np.random.default_rng(seed).permutation(np.flatnonzero(values))[:dropped]] = 0
-    engine = engine_of(of, values[None], count=200, answers=200)
+    engine = engine_of(of, values[None], max_solutions=200, answers=200)
     engine.run()
     solutions = truth(of, engine.choices(0) + np.uint8(1))
     assert len(solutions) >= 1
@@ -162,7 +162,7 @@ def test_the_network_alone_is_not(guides: Path, searched: dict[str, Visited], ru
     """Only where singles decide nothing are both the same."""
     states = searched["9x9"]
     certain, excluded, hopeless = parts(states)
-    models = (Denoiser.load(guides / "relational", runtime=runtime, bare=bare) for bare in (False, True))
+    models = (Denoiser.load(guides / "relational", runtime=runtime, network_only=bare) for bare in (False, True))
     found, alone = (np.where(states.open, model.log_probabilities(*states), 0) for model in models)
     assert alone[certain].min() < -1
     assert np.exp(alone[excluded]).max() > 0.5
@@ -184,5 +184,7 @@ def test_without_a_solution_it_gives_up(guides: Path, searched: dict[str, Visite
 def test_other_kinds_do_not_settle(guides: Path, searched: dict[str, Visited]) -> None:
     """A transformer has learned from states as they are."""
     states = searched["9x9"]
-    one, other = (Denoiser.load(guides / "transformer", bare=bare).log_probabilities(*states) for bare in (False, True))
+    one, other = (
+        Denoiser.load(guides / "transformer", network_only=bare).log_probabilities(*states) for bare in (False, True)
+    )
     assert np.array_equal(one, other)

@@ -13,15 +13,15 @@ from dibs import InputError, Sudoku, generate
 from dibs.bench.instances import load
 from dibs.generate.canonical import canonical_forms, shuffled
 from dibs.generate.check import engine_of, uniqueness
+from dibs.guide.codec import from_true
 from dibs.model import cost, speed
-from dibs.model.calibration import BINS, Reliability
-from dibs.model.codec import from_true
 from dibs.model.evaluate import Evaluation, evaluate
-from dibs.model.judge import Judged, judge
 from dibs.model.states import solution_paths, truth
 from dibs.problem.shape import shape
 from dibs.problem.structure import LEVELS, Level, Structure
 from dibs.search.options import Tie
+from dibs.study.judge import Judged, judge
+from dibs.study.reliability import BINS, Reliability
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -288,7 +288,7 @@ def test_what_a_denoiser_may_not_return(puzzles: list[Sudoku]) -> None:
         def log_probabilities(self, structure: Structure, open_: Bools, true: Bools, /) -> Floats:
             return np.zeros((len(open_), 5), np.float32)
 
-    with pytest.raises(ValueError, match="the denoiser returned float32"):
+    with pytest.raises(ValueError, match="the model returned float32"):
         quick(Wrong(), puzzles[:1])
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dibs.model.codec import VOCABULARY
+from dibs.guide.codec import VOCABULARY
 from dibs.model.transformer import Block, Transformer
 
 

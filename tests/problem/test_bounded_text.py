@@ -15,7 +15,7 @@ from pysat.formula import CNF as PySAT
 from pysat.formula import CNFPlus
 
 import dibs
-from dibs import CNF, InputError, InputLimits, Latin, Sudoku, engines
+from dibs import CNF, InputError, InputLimits, Latin, Sudoku
 from dibs.problem.opb import read_opb
 
 N = 4
@@ -58,7 +58,7 @@ def test_knf_comes_back(clauses: list[list[int]], bounds: list[tuple[int, int, l
 @given(CLAUSES, BOUNDS)
 def test_engines_agree(clauses: list[list[int]], bounds: list[tuple[int, int, list[int]]]) -> None:
     made = formula(clauses, bounds)
-    assert engines.solve(made, "cadical195").status == ("SAT" if models(made) else "UNSAT")
+    assert dibs.solve(made, engine="cadical195").status == ("SAT" if models(made) else "UNSAT")
 
 
 def test_knf_text() -> None:
@@ -110,7 +110,7 @@ def test_formulas_of_python_sat() -> None:
     made = CNF(plus)
     expected = [m for m in models(CNF(4, [[1, 2]])) if sum(z > 0 for z in m) <= 2 and sum(z < 0 for z in m[:3]) >= 2]
     assert models(made) == expected
-    assert engines.solve(made, "cadical195").status == "SAT"
+    assert dibs.solve(made, engine="cadical195").status == "SAT"
     with pytest.raises(TypeError, match="give variables and clauses, or a formula of python-sat"):
         CNF(3)
 
@@ -188,7 +188,7 @@ def test_files_are_recognised(tmp_path: Path) -> None:
         [(_, by_text)] = dibs.read_instances(io.StringIO(text))
         assert isinstance(by_name, dibs.Instance)
         assert repr(by_name) == repr(by_text)
-        assert engines.solve(by_name, "cadical195").status == "SAT"
+        assert dibs.solve(by_name, engine="cadical195").status == "SAT"
     (tmp_path / "bad.json").write_text('{"dibs": "problem", "version": 7}')
     [(_, error)] = dibs.read_instances(tmp_path / "bad.json")
     assert str(error) == f"{tmp_path / 'bad.json'}: is of version 7; this dibs reads version 1"

@@ -72,7 +72,7 @@ def test_what_is_said_holds(name: str) -> None:
     problem = m.problem()
     for x, y, a in product((1, 2, 3), (1, 2), (True, False)):
         assert (problem.violation({"x": x, "y": y, "a": a}) is None) == holds(x, y, a), (x, y, a)
-    outcome = m.solve("cadical195")
+    outcome = m.solve(engine="cadical195")
     assert holds(outcome["x"], outcome["y"], outcome["a"])
 
 
@@ -101,12 +101,12 @@ def test_seats() -> None:
     for table in tables:
         m.at_most(4, [seat[guest] == table for guest in guests], role="table")
     m.forbid(seat["A"] == 1)
-    outcome = m.solve("cadical195")
+    outcome = m.solve(engine="cadical195")
     assert outcome[seat["A"]] != 1
     assert max([outcome[seat[guest]] for guest in guests].count(table) for table in tables) <= 4
     assert m.problem().structure.roles.count("table") == 3
     m.at_most(1, [seat[guest] == 3 for guest in guests], role="table")
-    assert m.solve("cadical195").status == "UNSAT"
+    assert m.solve(engine="cadical195").status == "UNSAT"
 
 
 def test_all_values_taken_are_implied() -> None:

@@ -20,7 +20,7 @@ def record(row: str, instance: int, nodes: int = 1, **more: Any) -> Record:
     plain |= {"row": row, "instance": instance, "number": instance, "givens": 0, "variables": 0, "status": "SAT"}
     plain |= {"nodes": nodes, "backtracks": 2 * nodes, "tries": 2 * nodes, "asks": 0, "calls": 0, "depth": 1}
     plain |= {"search_seconds": nodes / 1000}
-    plain |= {"cell": "", "around_seconds": 0.0, "load_seconds": 0.0}
+    plain |= {"kind": "", "around_seconds": 0.0, "load_seconds": 0.0, "cpu_seconds": 0.0}
     plain |= {"model_seconds": 0.0, "options": "{}", "seed": 0, "version": "1", "machine": "m"}
     return plain | more
 

@@ -33,10 +33,10 @@ def row(name: str, engine: str | None = None, guide: str | None = None) -> dict[
 ROWS = [row("ours"), row("A", "glucose4"), row("B", "cadical195"), row("A, guided", "glucose4", "g")]
 
 
-def searches(ms: Sequence[float | None], cell: str = "latin 8, 50 %", **more: Any) -> list[dict[str, Any]]:
-    """Of one row and cell; None: it ended at its limit, the clock read a bit less."""
+def searches(ms: Sequence[float | None], kind: str = "latin 8, 50 %", **more: Any) -> list[dict[str, Any]]:
+    """Of one row and kind; None: it ended at its limit, the clock read a bit less."""
     return [
-        {"nodes": 7, "backtracks": 3, "cell": cell, "search_seconds": (990 if one is None else one) / 1000}
+        {"nodes": 7, "backtracks": 3, "kind": kind, "search_seconds": (990 if one is None else one) / 1000}
         | {"status": "LIMIT" if one is None else "SAT"}
         | more
         for one in ms
@@ -45,7 +45,7 @@ def searches(ms: Sequence[float | None], cell: str = "latin 8, 50 %", **more: An
 
 def shown(folder: Path, *by_row: list[dict[str, Any]], cells: Sequence[Any] = (SMALL,)) -> Section:
     rows = ROWS[: len(by_row)]
-    choice = {"puzzles": None, "cell": list(cells)}
+    choice = {"puzzles": None, "kind": list(cells)}
     named = {one["name"]: some for one, some in zip(rows, by_row, strict=True)}
     return section(made(folder, "large", named, choice=choice, rows=rows))
 
@@ -55,7 +55,7 @@ def line(found: Tabular, first: str) -> dict[str, Text]:
     return dict(zip((column.name for column in found.columns), cells, strict=True))
 
 
-def test_figures_of_a_cell(tmp_path: Path) -> None:
+def test_figures_of_a_kind(tmp_path: Path) -> None:
     a = searches([20, 40, 60], around_seconds=0.01)
     guided = searches([5, 5, 5], load_seconds=0.2, model_seconds=0.001)
     found = shown(tmp_path, searches([10, 20, 30]), a, searches([30, 30, 30]), guided)
@@ -156,7 +156,7 @@ def test_without_peers_there_is_no_verdict(tmp_path: Path) -> None:
     assert line(table, "ours")["ratio"] == ("-", "-")
 
 
-def test_cells_in_their_order(tmp_path: Path) -> None:
+def test_kinds_in_their_order(tmp_path: Path) -> None:
     both = [searches([1, 2]) + searches([3, 4], "latin 10, 40 %") for _ in range(4)]
     found = shown(tmp_path, *both, cells=[LARGE, SMALL, {"family": "sudoku", "size": 25, "kept": 0.5}])
     assert [table.key for table in found.tables] == ["latin-10-40", "latin-8-50"]

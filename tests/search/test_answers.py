@@ -9,7 +9,7 @@ import pytest
 
 import dibs
 from dibs.problem import Instance
-from dibs.search import learner
+from dibs.search.nogoods import search as learner
 from guides import BAD, Scored
 from judge import solutions
 from randoms import apart, mixture
@@ -78,7 +78,7 @@ def test_learning_from_failures(judged: Judged, monkeypatch: pytest.MonkeyPatch)
     for turn, (level, unit, name) in enumerate(options):
         problems, counts = judged[0][turn :: len(options)], judged[1][turn :: len(options)]
         guide = None if name is None else Scored(BAD[name])
-        how: dict[str, Any] = {"strategy": "nogoods", "level": level, "unit": unit, "guide": guide}
+        how: dict[str, Any] = {"strategy": "nogoods", "level": level, "restart_base": unit, "guide": guide}
         for problem, count, outcome in zip(problems, counts, dibs.solve_many(problems, **how), strict=True):
             assert outcome.status == ("SAT" if count else "UNSAT"), (problem, how)
             assert outcome.solution is None or problem.violation(outcome.solution) is None

@@ -9,9 +9,10 @@ import pytest
 
 import dibs
 from dibs import Not, Problem
-from dibs.search.learner import reduced
+from dibs.search.nogoods.search import reduced
 from dibs.search.root import roots
 from dibs.search.selfcheck import watched
+from dibs.search.tree.tables import tables
 from guides import BAD, Scored
 from judge import solutions
 from randoms import bounded, tight
@@ -49,7 +50,7 @@ def test_every_nogood_follows() -> None:
     verified = 0
     for i in range(120):
         problem = tight(rng) if i % 3 else bounded(rng, 30)
-        outcome, nogoods = watched(problem, conflicts=20_000, unit=1 if i % 2 else 20, every=1)
+        outcome, nogoods = watched(problem, conflicts=20_000, restart_base=1 if i % 2 else 20, every=1)
         assert outcome is not None
         assert outcome.status == ("SAT" if solutions(problem, 1) else "UNSAT")
         verified += nogoods
@@ -79,8 +80,15 @@ def test_literals_in_no_group() -> None:
 
 
 def test_the_tree_search_refuses_bounds() -> None:
+    problem = Problem(4, groups=[(2, 2, range(4))])
     with pytest.raises(ValueError, match="the tree search has no groups with bounds"):
-        dibs.solve(Problem(4, groups=[(2, 2, range(4))]), strategy="dfs")
+        tables(problem.structure, "hidden")
+    assert dibs.plan(problem).search == "nogoods"
+    assert "nogoods because there are groups with bounds" in dibs.plan(problem).describe()
+    assert [dibs.solve(problem, policy=policy).status for policy in (None, "auto", "guided", "plain")] == ["SAT"] * 4
+    for options in ({"strategy": "dfs"}, {"max_solutions": 2}, {"tie": "degree"}, {"level": "eliminate"}):
+        with pytest.raises(ValueError, match="groups with bounds"):
+            dibs.solve(problem, **options)
 
 
 def test_roots_follow_bounds() -> None:

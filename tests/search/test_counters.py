@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 import dibs
 from dibs import Asks, Sudoku
 from dibs.problem import Instance
-from dibs.search import engine as engine_module
-from dibs.search.engine import Engine
+from dibs.search.tree import search as engine_module
+from dibs.search.tree.search import TreeSearch
 from guides import BAD, Scored
 from judge import PlainSearch
 from randoms import latin, mixture, sudoku
@@ -35,7 +35,7 @@ def grids(seed: int, count: int) -> list[Any]:
     return made
 
 
-@pytest.mark.parametrize(("tie", "order"), list(product(("index", "degree", "reach"), ("ascending", "lcv", "mcv"))))
+@pytest.mark.parametrize(("tie", "order"), list(product(("index", "degree", "impact"), ("ascending", "lcv", "mcv"))))
 def test_counters_equal_a_plain_search(tie: str, order: str) -> None:
     puzzles = grids(seed=1, count=30)
     for level in LEVELS:
@@ -136,8 +136,9 @@ def counters(outcomes: Any) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("guided", [False, True])
 def test_suspending_and_batching_change_nothing(guided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     problems: list[Instance] = [*mixture(seed=2, count=150), *grids(seed=2, count=25)]
-    guide = Scored(BAD["random"]) if guided else None
-    options: dict[str, Any] = {"level": "naked", "tie": "degree", "guide": guide, "trigger": "binary", "count": 3}
+    options: dict[str, Any] = {"level": "naked", "tie": "degree", "count": 3}
+    if guided:
+        options |= {"guide": Scored(BAD["random"]), "trigger": "binary"}
     alone = counters(dibs.solve(problem, **options) for problem in problems)
     assert counters(dibs.solve_many(problems, workers=1, **options)) == alone
     assert counters(dibs.solve_many(problems, workers=3, **options)) == alone
@@ -177,14 +178,14 @@ def test_propagation_alone_has_no_nodes() -> None:
 
 
 def test_ten_thousand_suspended_searches_fit_in_300_mb() -> None:
-    engine = Engine([UNIQUE[0]] * 10_000, dibs.Options(level="hidden", trigger="always"), guided=True)
+    engine = TreeSearch([UNIQUE[0]] * 10_000, dibs.Options(level="hidden", trigger="always"), guided=True)
     held = sum(array.nbytes for array in engine._searches)
     asks = engine.advance()
     assert asks is not None
     assert len(asks) == 10_000
     assert held < 300e6
     for level in LEVELS[:2]:
-        other = Engine([UNIQUE[0]] * 10, dibs.Options(level=level), guided=True)  # type: ignore[arg-type]
+        other = TreeSearch([UNIQUE[0]] * 10, dibs.Options(level=level), guided=True)  # type: ignore[arg-type]
         assert sum(array.nbytes for array in other._searches) * 1000 < 300e6
 
 
@@ -207,9 +208,9 @@ ROWS: dict[str, dict[str, Any]] = {
 
 # What other implementations do not have: these counts are dibs' own, and must stay.
 OWN_ROWS: dict[str, dict[str, Any]] = {
-    "reach": {"level": "naked", "tie": "reach", "order": "mcv"},
+    "impact": {"level": "naked", "tie": "impact", "order": "mcv"},
     "restarts": {"level": "naked", "tie": "random", "strategy": "restarts", "seed": 3},
-    "nogoods": {"level": "naked", "strategy": "nogoods", "unit": 4},
+    "nogoods": {"level": "naked", "strategy": "nogoods", "restart_base": 4},
 }
 BUNDLED = Path(__file__).with_name("reference_counts.csv")
 

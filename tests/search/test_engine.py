@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from time import sleep
 from typing import Any
@@ -14,10 +13,10 @@ from numpy.typing import NDArray
 import dibs
 from dibs import Asks, Options, Problem, Sudoku, WrongSolution
 from dibs.bench.instances import load
-from dibs.search.engine import Engine
-from dibs.search.solve import GUIDED_LEAST, solve_batches, solve_together
+from dibs.search.solve import solve_together, solver
+from dibs.search.stream import GUIDED_LEAST, solve_batches
+from dibs.search.tree.search import TreeSearch
 
-MODULE = sys.modules[solve_together.__module__]
 PUZZLE = Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")
 
 
@@ -52,7 +51,7 @@ def test_calls_are_asks_times_passes() -> None:
 
 def test_the_guides_time_is_shared_equally_and_kept_apart() -> None:
     guide = Slow(0.02)
-    engine = Engine(load("sample17", 10), Options(level="naked", nodes=4), guided=True)
+    engine = TreeSearch(load("sample17", 10), Options(level="naked", max_nodes=4), guided=True)
     engine.run(guide)
     outcomes = [outcome for outcome in engine.outcomes() if outcome]
     assert len(outcomes) == 10
@@ -65,7 +64,7 @@ def test_the_guides_time_is_shared_equally_and_kept_apart() -> None:
 
 def test_batches_and_occupancy() -> None:
     puzzles = [PUZZLE, *load("hard300", 9)]
-    engine = Engine(puzzles, Options(level="naked"), guided=True)
+    engine = TreeSearch(puzzles, Options(level="naked"), guided=True)
     assert engine.occupancy == 0
     guide = Slow()
     engine.run(guide)
@@ -74,7 +73,7 @@ def test_batches_and_occupancy() -> None:
     assert guide.sizes[0] == 10
     assert guide.sizes == sorted(guide.sizes, reverse=True), "every unfinished search is in every batch"
     assert engine.occupancy == pytest.approx(np.mean(guide.sizes) / 10)
-    same = Engine([PUZZLE] * 5, Options(level="naked"), guided=True)
+    same = TreeSearch([PUZZLE] * 5, Options(level="naked"), guided=True)
     same.run(Slow())
     assert same.occupancy == 1
 
@@ -97,7 +96,7 @@ def test_a_search_out_of_time_has_not_asked() -> None:
 
 def test_waiting_for_ones_turn_is_nobodys_time() -> None:
     turn = threading.Lock()
-    engine = Engine([PUZZLE], Options(level="naked", nodes=1), guided=True)
+    engine = TreeSearch([PUZZLE], Options(level="naked", max_nodes=1), guided=True)
     turn.acquire()
     threading.Timer(0.3, turn.release).start()
     engine.run(Slow(), turn=turn)
@@ -109,11 +108,12 @@ def test_waiting_for_ones_turn_is_nobodys_time() -> None:
 @pytest.mark.parametrize("guided", [False, True])
 def test_a_slow_guide_is_still_asked_about_many(guided: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches of a stream shrink while they are slow, but not to single searches if a guide is asked."""
-    monkeypatch.setattr(MODULE, "QUICK", 0)
-    monkeypatch.setattr(MODULE, "SLOW", 0)  # every batch is slow
+    monkeypatch.setattr("dibs.search.stream.QUICK", 0)
+    monkeypatch.setattr("dibs.search.stream.SLOW", 0)  # every batch is slow
     puzzles = load("sample17") * 2
     guide = Slow() if guided else None
-    batches = solve_batches(enumerate(puzzles), guide=guide, workers=1, nodes=0, level="naked")
+    how = solver(guide, None, {"max_nodes": 0, "level": "naked"})
+    batches = solve_batches(enumerate(puzzles), how, workers=1)
     sizes = [len(batch) for batch in batches]
     assert sum(sizes) == 260
     assert max(sizes) == (GUIDED_LEAST if guided else 1)

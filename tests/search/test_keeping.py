@@ -14,9 +14,11 @@ import dibs
 from dibs import Asks, Latin, Options
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.kernel import CAUTION, DOUBT, HOPEFUL, LEAST_CHANCE, LEAST_WEIGHT, LESSON, STAKE
 from dibs.search.solve import solve_together
-from dibs.search.state import RANKINGS
+from dibs.search.tree.consult import CAUTION, DOUBT, HOPEFUL, LEAST_WEIGHT, STAKE
+from dibs.search.tree.loop import LEAST_CHANCE
+from dibs.search.tree.restart import LESSON
+from dibs.search.tree.state import RANKINGS
 from guides import BAD, SURE, Scored, knowing, seeded
 from randoms import formula, mixture, stubborn
 from replay import Node, State, Traced, traced
@@ -64,9 +66,9 @@ class Served:
 
 
 class Rules:
-    """The rules of `keep`, `asks`, `trigger` and `select`, with room for any number of rankings.
+    """The rules of `reuse`, `max_asks`, `trigger` and `select`, with room for any number of rankings.
 
-    A ranking serves the nodes below it while its surest choice has the probability `keep` and no first choice has
+    A ranking serves the nodes below it while its surest choice has the probability `reuse` and no first choice has
     failed since. Otherwise the guide is asked if it is triggered, the asks are not used up and the solution is probably
     here. Where it is not asked, the nearest ranking above serves all the same.
 
@@ -76,7 +78,7 @@ class Rules:
 
     def __init__(self, found: Traced, how: Options) -> None:
         self.found, self.how, self.slow = found, how, found.slow
-        self.keeps = how.keep is not None or how.strategy != "dfs"
+        self.keeps = how.reuse is not None or how.strategy != "dfs"
         self.root: Ranking | None = None
         self.lesson = np.zeros(found.slow.base[-1])  # what cut runs have taken from the scores
         self.served: dict[int, Served] = {}
@@ -98,11 +100,11 @@ class Rules:
         may = must = False  # be served by the ranking above without asking
         if above:
             share, _ = self.pick(node, above, mrv, probable)
-            least = 0.0 if node.depth == 0 or self.how.keep is None else self.how.keep
+            least = 0.0 if node.depth == 0 or self.how.reuse is None else self.how.reuse
             may = trusted and share >= least - NEAR
             must = trusted and share >= min(least + NEAR, 1.0)
         full = above is not None and above.place >= RANKINGS - 1 and node.depth > 0
-        wanted = self.triggered(node.state) and (self.how.asks is None or self.asks < self.how.asks)
+        wanted = self.triggered(node.state) and (self.how.max_asks is None or self.asks < self.how.max_asks)
         if asked is not None:
             assert wanted, "one ask too many"
             assert not must or full, "the ranking above would have served"
@@ -137,7 +139,7 @@ class Rules:
         later = sum(chance for v, chance in known.chance.items() if v not in parent.tried[: place + 1])
         mass = known.mass + float(np.log(known.chance[parent.tried[place]]))
         rest = known.rest + float(np.exp(known.mass)) * later
-        return known.ranking if self.how.keep is not None else None, known.trust and place == 0, mass, rest
+        return known.ranking if self.how.reuse is not None else None, known.trust and place == 0, mass, rest
 
     def triggered(self, state: State) -> bool:
         size = self.slow.arity(state)
@@ -214,14 +216,14 @@ def checked(problem: Instance, how: Options, scores: Any = widely) -> Rules:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("select", SELECTS)
 def test_rankings_are_never_stale(problems: list[Instance], select: str, strategy: str) -> None:
-    """Every keep, trigger and limit of asks; scores encode the state, so another ranking is another order."""
+    """Every reuse, trigger and limit of asks; scores encode the state, so another ranking is another order."""
     asks, units = cycle((None, 1, None, 4, 9)), cycle((1, 3, 8))
     kept = asked = 0
     for turn, (keep, trigger) in enumerate(product(KEEPS, TRIGGERS)):
         for problem in problems[turn % 13 :: 13]:
-            how: dict[str, Any] = {"select": select, "strategy": strategy, "keep": keep, "trigger": trigger}
+            how: dict[str, Any] = {"select": select, "strategy": strategy, "reuse": keep, "trigger": trigger}
             how["level"] = "naked" if strategy == "dfs" else "hidden"
-            rules = checked(problem, Options(asks=next(asks), unit=next(units), **how))
+            rules = checked(problem, Options(max_asks=next(asks), restart_base=next(units), **how))
             kept += rules.kept
             asked += rules.asks
     assert kept > 20
@@ -236,8 +238,8 @@ def test_more_rankings_on_a_path_than_there_is_room_for(select: str) -> None:
     deep += [formula(rng, 200, 4.2) for _ in range(2)]
     most = lost = 0
     for problem, asks in product(deep, (None, 12)):
-        how: dict[str, Any] = {"select": select, "level": "naked", "asks": asks}
-        rules = checked(problem, Options(keep=1.0, nodes=300, **how), quite_sure)
+        how: dict[str, Any] = {"select": select, "level": "naked", "max_asks": asks}
+        rules = checked(problem, Options(reuse=1.0, max_nodes=300, **how), quite_sure)
         most = max([most, *(one.ranking.place + 1 for one in rules.served.values() if one.ranking)])
         lost += rules.lost
     assert most > RANKINGS
@@ -265,10 +267,10 @@ def unbroken(found: Traced, node: Node) -> bool:
 
 @pytest.mark.parametrize("select", SELECTS)
 def test_whatever_is_kept_serves_until_a_first_choice_fails(problems: list[Instance], select: str) -> None:
-    """keep = 0: asked at the root, and after a failure where the solution is probably below."""
+    """reuse = 0: asked at the root, and after a failure where the solution is probably below."""
     kept = renewed = 0
     for problem in problems:
-        rules = checked(problem, Options(select=select, keep=0.0))  # type: ignore[arg-type]
+        rules = checked(problem, Options(select=select, reuse=0.0))  # type: ignore[arg-type]
         found = rules.found
         for node in found.told.nodes:
             if node.number in found.asked:
@@ -286,15 +288,15 @@ def test_whatever_is_kept_serves_until_a_first_choice_fails(problems: list[Insta
 
 @pytest.mark.parametrize("select", SELECTS)
 def test_keeping_only_what_is_certain(problems: list[Instance], select: str) -> None:
-    """keep = 1: for a guide that is never certain no ranking serves twice where the solution is probably below."""
+    """reuse = 1: for a guide that is never certain no ranking serves twice where the solution is probably below."""
     asked = served = 0
     for problem in problems:
-        rules = checked(problem, Options(select=select, keep=1.0))  # type: ignore[arg-type]
+        rules = checked(problem, Options(select=select, reuse=1.0))  # type: ignore[arg-type]
         for node in rules.found.told.nodes:
             if rules.slow.arity(node.state) > 1 and rules.served[node.number].probable >= HOPEFUL + NEAR:
                 assert node.number in rules.found.asked
                 asked += node.depth > 0
-        sure = checked(problem, Options(select=select, keep=1.0), SURE["overconfident"])  # type: ignore[arg-type]
+        sure = checked(problem, Options(select=select, reuse=1.0), SURE["overconfident"])  # type: ignore[arg-type]
         served += sum(
             unbroken(sure.found, node) for node in sure.found.told.nodes if node.number not in sure.found.asked
         )
@@ -310,7 +312,7 @@ def test_one_ask_can_order_the_whole_search(problems: list[Instance], select: st
 
     long = 0
     for problem, scores in product(problems, (widely, wild, BAD["reversed"])):
-        found = traced(problem, Options(select=select, keep=0.0, asks=1), scores)  # type: ignore[arg-type]
+        found = traced(problem, Options(select=select, reuse=0.0, max_asks=1), scores)  # type: ignore[arg-type]
         if 0 not in found.asked:
             continue
         root = clean(found.asked[0])
@@ -326,7 +328,7 @@ def test_one_ask_can_order_the_whole_search(problems: list[Instance], select: st
 @pytest.mark.parametrize("keep", KEEPS)
 def test_who_knows_the_solution_never_fails(strategy: str, keep: float | None) -> None:
     """Log-probabilities 0 and -20: sure, and right."""
-    options: dict[str, Any] = {"select": "confident", "keep": keep, "strategy": strategy}
+    options: dict[str, Any] = {"select": "confident", "reuse": keep, "strategy": strategy}
     for level in ("naked", "hidden"):
         outcomes = solve_together(HARD, guide=Scored(knowing), level=level, **options)
         plain = solve_together(HARD, policy="plain", level=level)
@@ -342,7 +344,7 @@ def test_mrv_takes_one_of_the_fewest_and_confident_others_too(problems: list[Ins
     larger = 0
     for problem, strategy, keep in zip(problems, cycle(STRATEGIES), cycle(KEEPS), strict=False):
         for select in SELECTS:
-            how = Options(select=select, strategy=strategy, keep=keep, unit=3)  # type: ignore[arg-type]
+            how = Options(select=select, strategy=strategy, reuse=keep, restart_base=3)  # type: ignore[arg-type]
             found = traced(problem, how, widely)
             for node in found.told.nodes:
                 excess = len(node.values) - found.slow.size(node.state, found.slow.mrv(node.state))
@@ -356,7 +358,7 @@ def test_an_empty_domain_is_selected_next(select: str) -> None:
     """Level `eliminate` notices it only when it is selected; nobody may put that off."""
     dead = 0
     for puzzle, keep in product(HARD[:2], (None, 0, 0.9)):
-        how: dict[str, Any] = {"select": select, "keep": keep, "level": "eliminate", "nodes": 200}
+        how: dict[str, Any] = {"select": select, "reuse": keep, "level": "eliminate", "max_nodes": 200}
         found = traced(puzzle, Options(**how), lambda asks: seeded(asks, 10.0))
         for node in found.told.nodes:
             if found.slow.size(node.state, found.slow.mrv(node.state)) == 0:

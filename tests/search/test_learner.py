@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import dibs
-from dibs import CNF, Latin, Options, Problem, Sudoku
+from dibs import CNF, Latin, Options, Problem
 from dibs.generate import latin
 from dibs.problem import Instance
-from dibs.search import learner
-from dibs.search.engine import Engine
-from dibs.search.learner import Search, learn, memory
 from dibs.search.nogoods import arrays
+from dibs.search.nogoods import search as learner
+from dibs.search.nogoods.batch import NogoodSearch
+from dibs.search.nogoods.search import Search, memory
 from dibs.search.outcome import Outcome
 from dibs.search.root import roots
+from dibs.search.tree.search import TreeSearch
 from guides import BAD, SURE, Scored, seeded
 from randoms import mixture, stubborn, sudoku
 
@@ -52,7 +53,7 @@ def same_answers(judged: Judged, every: int = 1, turn: int = 0, **options: Any) 
 @pytest.mark.parametrize("level", ["naked", "hidden"])
 def test_the_answers_are_those_of_the_plain_search(judged: Judged, level: str) -> None:
     for order, unit in product(("ascending", "random"), (1, 3, 256)):
-        assert same_answers(judged, level=level, order=order, unit=unit) > 500
+        assert same_answers(judged, level=level, order=order, restart_base=unit) > 500
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def restless(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_guide_changes_an_answer(judged: Judged, restless: None) -> None:
     for turn, (scores, after) in enumerate(product([*BAD.values(), *SURE.values(), seeded], (None, 0, 4))):
-        same_answers(judged, 5, turn, guide=Scored(scores), after=after, unit=1 + turn % 3)
+        same_answers(judged, 5, turn, guide=Scored(scores), guide_after=after, restart_base=1 + turn % 3)
 
 
 def test_answers_where_much_is_forgotten(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,14 +76,14 @@ def test_answers_where_much_is_forgotten(judged: Judged, monkeypatch: pytest.Mon
     grown: list[int] = []
     more = learner.grown
     monkeypatch.setattr(learner, "grown", lambda m: grown.append(1) or more(m))  # type: ignore[func-returns-value]
-    same_answers(judged, unit=2)
+    same_answers(judged, restart_base=2)
     assert len(grown) > 50
 
 
 def searches(problem: Instance, **options: Any) -> Search:
     """A search that has run to its end."""
     how = Options(**HOW, **options)
-    root = Engine([problem], Options(level=how.level, nodes=0))
+    root = TreeSearch([problem], Options(level=how.level, max_nodes=0))
     root.run()
     open_, true = root.literals(np.array([0]))
     search = Search(problem, how, open_[0], true[0], 0, 0.0)
@@ -99,7 +100,7 @@ def pigeons(holes: int) -> Problem:
 def test_the_room_for_nogoods_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     """That the search ends rests on it: were the room the same for ever, it could forget the same nogoods for ever."""
     monkeypatch.setattr(arrays, "FIRST_ROOM", 5)
-    search = searches(pigeons(7), unit=1)
+    search = searches(pigeons(7), restart_base=1)
     room, failures = (int(search.memory.counts[i]) for i in (arrays.ROOM, arrays.CONFLICTS))
     assert failures > 100
     assert room > 5
@@ -123,7 +124,7 @@ def test_what_a_nogood_says_has_no_solution() -> None:
     seen = 0
     squares = list(latin(4, order=22, holes=0.41, balanced=True, seed=5))
     for square, unit in product(squares, (1, 8)):
-        search = searches(square, unit=unit, order="random")
+        search = searches(square, restart_base=unit, order="random")
         m = search.memory
         for c in range(m.counts[arrays.NOGOODS]):
             literals = search.open[m.arena[m.place[c] : m.place[c] + m.length[c]]]
@@ -136,17 +137,17 @@ def test_what_a_nogood_says_has_no_solution() -> None:
 
 def test_the_same_counters_however_it_is_cut(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     problems = judged[0][::7]
-    whole = [dibs.solve(problem, **HOW, unit=2) for problem in problems]
+    whole = [dibs.solve(problem, **HOW, restart_base=2) for problem in problems]
     monkeypatch.setattr(learner, "SLICE", 1)
     for one, known in zip(problems, whole, strict=True):
-        found = dibs.solve(one, **HOW, unit=2)
+        found = dibs.solve(one, **HOW, restart_base=2)
         assert (found.solution, found.nodes, found.backtracks, found.depth) == (
             known.solution,
             known.nodes,
             known.backtracks,
             known.depth,
         )
-    together = list(dibs.solve_many(problems, **HOW, unit=2))
+    together = list(dibs.solve_many(problems, **HOW, restart_base=2))
     assert [(one.status, one.nodes, one.backtracks) for one in together] == [
         (one.status, one.nodes, one.backtracks) for one in whole
     ]
@@ -170,8 +171,11 @@ def test_limits(judged: Judged) -> None:
 
 def test_stopped_searches_have_no_outcome() -> None:
     squares = list(latin(3, order=20, holes=0.42, balanced=True, seed=2))
-    found = learn(squares, Options(**HOW), None, places=range(3), stopped=lambda: True)
-    assert found == [None, None, None]
+    search = NogoodSearch(squares, Options(**HOW))
+    search.run(stopped=lambda: True)
+    assert search.outcomes() == [None, None, None]
+    search.run()  # they can be taken up again
+    assert [found and found.status for found in search.outcomes()] == ["SAT"] * 3
 
 
 def test_the_guide_is_asked_about_the_root_once() -> None:
@@ -184,13 +188,13 @@ def test_the_guide_is_asked_about_the_root_once() -> None:
         grids = [np.array(Latin.parse(known[squares.index(one)].solution).values) for one in asks.instances]
         return np.array([np.eye(20)[grid - 1].ravel() for grid in grids])
 
-    found = list(dibs.solve_many(squares, **HOW, guide=Scored(scores), after=0, workers=1))
+    found = list(dibs.solve_many(squares, **HOW, guide=Scored(scores), guide_after=0, workers=1))
     assert [one.backtracks for one in found] == [0] * 5  # it knew the solutions
     assert [one.asks for one in found] == [1] * 5
     assert all((asks.depth == 0).all() and (asks.open == asks.candidates).all() for asks in asked)
     asked.clear()
-    assert not dibs.solve(squares[0], **HOW, guide=Scored(scores), after=100_000).asks
-    assert not dibs.solve(squares[0], **HOW, guide=Scored(scores), asks=0).asks
+    assert not dibs.solve(squares[0], **HOW, guide=Scored(scores), guide_after=100_000).asks
+    assert not dibs.solve(squares[0], **HOW, guide=Scored(scores), max_asks=0).asks
     assert not asked
     with pytest.raises(ValueError, match="a score for each literal of each state"):
         dibs.solve(squares[0], **HOW, guide=Scored(lambda asks: np.zeros(3)))
@@ -210,7 +214,7 @@ def test_what_a_dive_asks_about(restless: None) -> None:
         asked.append(asks)
         return seeded(asks)
 
-    found = dibs.solve(square, **HOW, unit=256, guide=Scored(scores))
+    found = dibs.solve(square, **HOW, restart_base=256, guide=Scored(scores))
     assert found.status == "SAT"
     assert found.asks == len(asked) > 5
     roots = [i for i, asks in enumerate(asked) if asks.depth[0] == 0]
@@ -228,16 +232,16 @@ def test_what_a_dive_asks_about(restless: None) -> None:
 def test_how_often_a_guide_is_asked(restless: None) -> None:
     [square] = hard()[:1]
     for most in (0, 1, 2, 5):
-        assert dibs.solve(square, **HOW, guide=Scored(seeded), asks=most).asks == most
+        assert dibs.solve(square, **HOW, guide=Scored(seeded), max_asks=most).asks == most
     assert dibs.solve(square, **HOW, guide=Scored(lambda asks: seeded(asks), static=True)).asks == 1
     assert dibs.solve(square, policy="auto", guide=Scored(seeded)).asks > 5
-    assert dibs.solve(square, policy="auto", guide=Scored(seeded), asks=1).asks == 1
+    assert dibs.solve(square, policy="auto", guide=Scored(seeded), max_asks=1).asks == 1
 
 
 def test_asks_of_many_searches_change_no_counter(restless: None) -> None:
     squares = hard()
-    alone = [dibs.solve(square, **HOW, guide=Scored(seeded), unit=8) for square in squares]
-    together = dibs.solve_many(squares, **HOW, guide=Scored(seeded), unit=8, workers=1)
+    alone = [dibs.solve(square, **HOW, guide=Scored(seeded), restart_base=8) for square in squares]
+    together = dibs.solve_many(squares, **HOW, guide=Scored(seeded), restart_base=8, workers=1)
     assert [(one.nodes, one.backtracks, one.asks) for one in together] == [
         (one.nodes, one.backtracks, one.asks) for one in alone
     ]
@@ -260,12 +264,9 @@ def test_groups_weigh_what_the_guide_is_sure_of() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs order ascending or random, not lcv"):
-        Options(**HOW, order="lcv")
-    with pytest.raises(ValueError, match="is not the kernel's"):
-        Engine([CNF(1, [[1]])], Options(**HOW))
-
-
-def test_solutions_are_counted_depth_first() -> None:
-    for problem in (Latin([0] * 9), Sudoku([0] * 16, (2, 2))):
-        assert dibs.count_solutions(problem, 500, **HOW) == dibs.count_solutions(problem, 500)
+    with pytest.raises(ValueError, match="needs order ascending, random, oracle, not lcv"):
+        dibs.solve(CNF(1, [[1]]), **HOW, order="lcv")
+    with pytest.raises(ValueError, match="a plan would have chosen another"):
+        TreeSearch([CNF(1, [[1]])], Options(**HOW))
+    with pytest.raises(ValueError, match="needs max_solutions = 1"):
+        dibs.count_solutions(Latin([0] * 9), 500, **HOW)

@@ -22,14 +22,14 @@ PUZZLE = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...
     ("option", "says"),
     [
         ({"level": "strong"}, "level = 'strong': choose one of eliminate, naked, hidden"),
-        ({"tie": None}, "tie = None: choose one of index, degree, reach, random"),
+        ({"tie": None}, "tie = None: choose one of index, degree, impact, random"),
         ({"order": "best"}, "order = 'best': choose one of ascending, lcv, mcv, jw, random, oracle"),
         ({"trigger": "often"}, "trigger = 'often': choose one of always, binary, ternary"),
-        ({"nodes": -1}, "nodes = -1: it must be a whole number, 0 or more"),
-        ({"nodes": 1.5}, "nodes = 1.5: it must be a whole number, 0 or more"),
-        ({"seconds": -0.5}, "seconds = -0.5: it must be a number, 0 or more"),
-        ({"seconds": float("nan")}, "seconds = nan: it must be a number, 0 or more"),
-        ({"count": 0}, "count = 0: it must be a whole number, 1 or more"),
+        ({"nodes": -1}, "max_nodes = -1: it must be a whole number, 0 or more"),
+        ({"nodes": 1.5}, "max_nodes = 1.5: it must be a whole number, 0 or more"),
+        ({"seconds": -0.5}, "max_seconds = -0.5: it must be a number, 0 or more"),
+        ({"seconds": float("nan")}, "max_seconds = nan: it must be a number, 0 or more"),
+        ({"count": 0}, "max_solutions = 0: it must be a whole number, 1 or more"),
         ({"seed": True}, "seed = True: it must be a whole number, 0 or more"),
     ],
 )
@@ -145,7 +145,7 @@ for level in ("eliminate", "naked", "hidden"):
             print(o.status, o.solution, o.nodes, o.backtracks, o.depth)
 from dibs.generate import latin
 puzzles += latin(2, order=12, holes=0.5, seed=1)
-for o in dibs.solve_many(puzzles, strategy="nogoods", unit=3, nodes=200, workers=1):
+for o in dibs.solve_many(puzzles, strategy="nogoods", restart_base=3, nodes=200, workers=1):
     print(o.status, o.solution, o.nodes, o.backtracks, o.depth)
 """
     assert run(code, NUMBA_DISABLE_JIT="1") == run(code)

@@ -15,12 +15,12 @@ import dibs
 from dibs import CNF, Asks, Options, Outcome, Problem, Sudoku
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search import engine as engine_module
-from dibs.search.engine import Engine
-from dibs.search.policy import POLICIES
+from dibs.search.plan import POLICIES, Request
 from dibs.search.race import race
 from dibs.search.solve import solve_together
-from dibs.search.tables import tables
+from dibs.search.tree import search as engine_module
+from dibs.search.tree.search import TreeSearch
+from dibs.search.tree.tables import tables
 from guides import BAD, SURE, Scored, knowing, seeded
 from queens import queens
 from randoms import mixture, stubborn, sudoku
@@ -64,16 +64,21 @@ def some(judged: Problems, turn: int, every: int) -> Problems:
     return problems[turn % every :: every], plain[turn % every :: every]
 
 
+def runs(strategy: str, unit: int) -> dict[str, Any]:
+    """The shortest run, where there is more than one."""
+    return {"restart_base": unit} if strategy != "dfs" else {}
+
+
 def test_every_way_to_search_gives_the_answer_of_the_plain_one(judged: Problems) -> None:
     """All 54 combinations; each meets some of the problems at one level with one guide, dfs for all solutions too."""
-    names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree", "reach"))
+    names, units, ties = cycle(GUIDES), cycle((1, 2, 5, 64)), cycle(("index", "degree", "impact"))
     asked = again = 0
     for turn, (select, strategy, keep, trigger) in enumerate(product(SELECTS, STRATEGIES, KEEPS, TRIGGERS)):
         level = LEVELS[(turn + turn // 3) % 3]
         problems, plain = some(judged, turn, 7 if level != "eliminate" else 67)
         options: dict[str, Any] = {
-            "select": select, "strategy": strategy, "keep": keep, "trigger": trigger,
-            "level": level, "unit": next(units), "tie": next(ties),
+            "select": select, "strategy": strategy, "reuse": keep, "trigger": trigger,
+            "level": level, "tie": next(ties), **runs(strategy, next(units)),
         }  # fmt: skip
         outcomes = compare(problems, plain, guide=Scored(GUIDES[next(names)]), **options)
         asked += sum(outcome.asks for outcome in outcomes)
@@ -90,19 +95,22 @@ def test_every_bad_guide_with_every_select_and_strategy(judged: Problems, name: 
     for turn, (select, strategy) in enumerate(product(SELECTS, STRATEGIES)):
         keep, static = KEEPS[turn % 2 + 1], turn % 4 == 3
         guide = Scored(GUIDES[name], static)
-        compare(*some(judged, turn, 19), guide=guide, select=select, strategy=strategy, keep=keep, unit=1 + turn % 3)
+        how: dict[str, Any] = {"select": select, "strategy": strategy, "reuse": keep, **runs(strategy, 1 + turn % 3)}
+        compare(*some(judged, turn, 19), guide=guide, **how)
 
 
 @pytest.mark.parametrize("name", GUIDES)
 def test_every_policy_with_every_bad_guide(judged: Problems, name: str) -> None:
     for turn, policy in enumerate(POLICIES):
         for count in (1, MOST):
-            compare(*some(judged, turn, 11), guide=Scored(GUIDES[name]), policy=policy, unit=3, count=count)
+            strategy = Request(policy).options.strategy if count == 1 else "dfs"
+            how: dict[str, Any] = {"policy": policy, "count": count, **runs(strategy, 3)}
+            compare(*some(judged, turn, 11), guide=Scored(GUIDES[name]), **how)
 
 
 def test_strategies_without_a_guide(judged: Problems) -> None:
     for turn, (strategy, level, order) in enumerate(product(STRATEGIES, LEVELS, ("ascending", "random"))):
-        options: dict[str, Any] = {"strategy": strategy, "level": level, "order": order, "unit": 2}
+        options: dict[str, Any] = {"strategy": strategy, "level": level, "order": order, **runs(strategy, 2)}
         compare(*some(judged, turn, 3), policy="plain", tie="random", **options)
 
 
@@ -131,7 +139,8 @@ def test_the_race_gives_the_answer_of_the_plain_search(
         guide = Counting(GUIDES[name])
         part = some(judged, turn, 13)
         select, strategy = SELECTS[turn % 3], STRATEGIES[turn // 2 % 2]
-        outcomes = compare(*part, guide=guide, after=after, select=select, strategy=strategy, keep=0.9, unit=2)
+        how: dict[str, Any] = {"select": select, "strategy": strategy, "reuse": 0.9, **runs(strategy, 2)}
+        outcomes = compare(*part, guide=guide, guide_after=after, **how)
         assert [outcome.asks for outcome in outcomes] == [guide.asked.get(id(problem), 0) for problem in part[0]]
         asked += sum(guide.asked.values())
     assert asked > 100, "the guided side has run"
@@ -141,7 +150,7 @@ def test_a_guide_that_knows_wins_the_race(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("dibs.search.race.ASK", 1)
     puzzles = load("hard300", 30)
     plain = solve_together(puzzles, policy="plain", level="naked")
-    raced = solve_together(puzzles, policy="auto", level="naked", guide=Scored(knowing), after=30)
+    raced = solve_together(puzzles, policy="auto", level="naked", guide=Scored(knowing), guide_after=30)
     assert sum(outcome.nodes > 100 for outcome in plain) > 5
     for alone, beside in zip(plain, raced, strict=True):
         assert alone.solution == beside.solution
@@ -156,10 +165,10 @@ LIMITED = [
     {"policy": "guided"},
     {"policy": "paper"},
     {"policy": "plain"},
-    {"policy": "auto", "after": 2},
-    {"policy": "auto", "after": 0, "strategy": "restarts"},
-    {"keep": 0.5, "select": "confident"},
-    {"strategy": "restarts", "unit": 1, "select": "confident"},
+    {"policy": "auto", "guide_after": 2},
+    {"policy": "auto", "guide_after": 0, "strategy": "restarts"},
+    {"reuse": 0.5, "select": "confident"},
+    {"strategy": "restarts", "restart_base": 1, "select": "confident"},
 ]
 
 
@@ -185,13 +194,13 @@ def test_limits_of_nodes(judged: Problems, options: dict[str, Any], monkeypatch:
 def test_no_time_at_all(judged: Problems, monkeypatch: pytest.MonkeyPatch) -> None:
     """LIMIT at the first ask, or before it; what propagation decides is decided."""
     problems, _ = judged
-    alone = [Engine([problem], Options(nodes=0)) for problem in problems]
+    alone = [TreeSearch([problem], Options(max_nodes=0)) for problem in problems]
     for engine in alone:
         engine.run()
     first = [outcome for engine in alone for outcome in engine.outcomes() if outcome]
     assert 50 < sum(outcome.status == "LIMIT" for outcome in first) < len(first)
     guide = Counting(BAD["random"])
-    for options in ({"policy": "guided"}, {"policy": "auto", "after": 0}, {"strategy": "restarts", "keep": 0.0}):
+    for options in ({"policy": "guided"}, {"policy": "auto", "guide_after": 0}, {"strategy": "restarts", "reuse": 0.0}):
         outcomes = list(dibs.solve_many(problems, guide=guide, seconds=0, level="hidden", **options))
         for problem, one, other in zip(problems, first, outcomes, strict=True):
             # Where all clauses of a formula are satisfied nobody is asked: it may be solved before time is looked at.
@@ -205,7 +214,7 @@ def test_no_time_at_all(judged: Problems, monkeypatch: pytest.MonkeyPatch) -> No
             assert other.status in ("LIMIT", one.status)
 
 
-class ByNodes(Engine):
+class ByNodes(TreeSearch):
     """A clock that ticks once a node."""
 
     def used(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -219,7 +228,7 @@ def test_the_time_of_both_sides_of_a_race_is_limited_together(seconds: int, monk
     monkeypatch.setattr(engine_module, "SLICE", 1)
     homes = np.arange(9 * 8).reshape(9, 8)
     pigeons = Problem(homes.size, exactly_one=homes.tolist(), at_most_one=homes.T.tolist())
-    options = Options(after=100, seconds=seconds, level="naked")
+    options = Options(guide_after=100, max_seconds=seconds, level="naked")
     [outcome] = race(
         [pigeons], options, Scored(BAD["constant"]), places=[0], block=1, stopped=lambda: False, turn=nullcontext(),
         make=ByNodes,
@@ -234,12 +243,16 @@ def test_the_time_of_both_sides_of_a_race_is_limited_together(seconds: int, monk
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_asks_are_never_exceeded(judged: Problems, most: int, static: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dibs.search.race.ASK", 0)
-    ways: list[dict[str, Any]] = [{"policy": "guided", "unit": 2}, {"policy": "paper"}, {"policy": "auto", "after": 1}]
+    ways: list[dict[str, Any]] = [
+        {"policy": "guided", "restart_base": 2},
+        {"policy": "paper"},
+        {"policy": "auto", "guide_after": 1},
+    ]
     ways += [{"select": select, "strategy": strategy} for select, strategy in product(SELECTS, STRATEGIES)]
     for turn, way in enumerate(ways):
         problems, plain = some(judged, turn, 7)
         guide = Counting(seeded, static)
-        outcomes = compare(problems, plain, guide=guide, asks=most, **way)
+        outcomes = compare(problems, plain, guide=guide, max_asks=most, **way)
         assert [outcome.asks for outcome in outcomes] == [guide.asked.get(id(problem), 0) for problem in problems]
         assert max(outcome.asks for outcome in outcomes) == (min(most, 1) if static else most), way
 
@@ -250,11 +263,11 @@ def counters(outcomes: Any) -> list[tuple[Any, ...]]:
 
 WAYS: list[dict[str, Any]] = [
     *({"policy": policy} for policy in POLICIES),
-    {"policy": "auto", "after": 3, "unit": 2},
-    {"select": "confident", "strategy": "restarts", "unit": 1, "keep": 0.5},
-    {"strategy": "nogoods", "unit": 2, "asks": 2},
-    {"strategy": "nogoods", "unit": 2, "after": 2},
-    {"select": "confident", "keep": 0, "trigger": "ternary", "count": 3},
+    {"policy": "auto", "guide_after": 3, "restart_base": 2},
+    {"select": "confident", "strategy": "restarts", "restart_base": 1, "reuse": 0.5},
+    {"strategy": "nogoods", "restart_base": 2, "max_asks": 2},
+    {"strategy": "nogoods", "restart_base": 2, "guide_after": 2},
+    {"select": "confident", "reuse": 0, "trigger": "ternary", "count": 3},
 ]
 
 
@@ -273,7 +286,7 @@ def test_same_seed_same_counters_in_any_batch(
     guide = Scored(scores, static)
     alone = counters(dibs.solve(problem, guide=guide, **way) for problem in problems)
     assert counters(solve_together(problems, guide=guide, **way)) == alone
-    for other in ({"trigger": "binary"}, {"strategy": "restarts", "unit": 1, "keep": 0.9}):
+    for other in ({"trigger": "binary"}, {"strategy": "restarts", "restart_base": 1, "reuse": 0.9}):
         list(dibs.solve_many(problems[::-1], guide=Scored(seeded), workers=1, **other))
         assert counters(dibs.solve(problem, guide=guide, **way) for problem in problems) == alone
     assert counters(dibs.solve_many(problems, guide=guide, workers=1, **way)) == alone
@@ -296,17 +309,17 @@ def test_policies_with_their_own_guide() -> None:
     known = [outcome.solution for outcome in solve_together(puzzles, policy="plain")]
     for policy in POLICIES:
         assert [outcome.solution for outcome in solve_together(puzzles, policy=policy)] == known
-    raced = solve_together(puzzles, policy="auto", after=1)
+    raced = solve_together(puzzles, policy="auto", guide_after=1)
     assert [outcome.solution for outcome in raced] == known
     assert any(outcome.asks for outcome in raced)
     formula = CNF(4, [[1, 2], [-1, 3], [-2, -3, 4], [-4, 1], [-1, -3, -4], [1, -2, 4]])
     plain = dibs.solve(formula, policy="plain", level="eliminate")
     assert plain.nodes > 1
-    raced = [dibs.solve(formula, policy="auto", after=1, level="eliminate")]
+    raced = [dibs.solve(formula, policy="auto", guide_after=1, level="eliminate")]
     assert (raced[0].status, raced[0].asks) == (plain.status, 1)  # that for formulas
     board = queens(6)
     plain = dibs.solve(board, policy="plain", level="eliminate")
-    alone = dibs.solve(board, policy="auto", after=1, level="eliminate")  # no guide for a problem of one's own
+    alone = dibs.solve(board, policy="auto", guide_after=1, level="eliminate")  # no guide for a problem of one's own
     assert (alone.status, alone.nodes, alone.asks) == (plain.status, plain.nodes, 0)
     assert plain.nodes > 1
     assert dibs.solve(Sudoku.parse("." * 81), policy="auto").status == "SAT"

@@ -13,8 +13,8 @@ from dibs.bench.instances import load
 from dibs.generate import latin, sudoku
 from dibs.problem import Instance
 from dibs.problem.structure import Level, Need
-from dibs.search.engine import Engine
 from dibs.search.root import roots, settle
+from dibs.search.tree.search import TreeSearch
 from randoms import mixture, stubborn
 
 LEVELS = get_args(Level)
@@ -75,7 +75,7 @@ def test_it_is_the_closure_of_its_rules(problems: list[Instance], level: Level, 
 @pytest.mark.parametrize("level", ["naked", "hidden"])
 def test_it_is_the_root_of_the_tree_search(problems: list[Instance], level: Level) -> None:
     for problem in problems:
-        engine = Engine([problem], Options(level=level, nodes=0))
+        engine = TreeSearch([problem], Options(level=level, max_nodes=0))
         engine.run()
         [outcome] = engine.outcomes()
         assert outcome is not None
@@ -92,7 +92,7 @@ def test_it_takes_no_solution(problems: list[Instance]) -> None:
     decided = 0
     for problem in problems:
         [open_], [true], [consistent] = roots([problem], locked=True)
-        engine = Engine([problem], Options(count=30), answers=1)
+        engine = TreeSearch([problem], Options(max_solutions=30), answers=1)
         engine.run()
         [solution] = engine.true()
         if engine.counters.solutions[0]:

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 from dibs import CNF, Options, Problem
-from dibs.search.engine import Engine
-from dibs.search.learner import Search
 from dibs.search.nogoods import arrays, loop
+from dibs.search.nogoods.search import Search
 from dibs.search.outcome import Status
 from dibs.search.selfcheck import Judge, Unsound, check_state, watched
+from dibs.search.tree.search import TreeSearch
 from soak import KINDS, joined, pigeons, random3, soak
 
-HARD = Options(strategy="nogoods", unit=16)
+HARD = Options(strategy="nogoods", restart_base=16)
 
 
 def begun(problem: CNF | Problem) -> Search:
     """A search at its root."""
-    root = Engine([problem], Options(nodes=0))
+    root = TreeSearch([problem], Options(max_nodes=0))
     root.run()
     [open_], [true] = root.literals(np.arange(1))
     return Search(problem, HARD, open_, true, 0, 0.0)
@@ -62,7 +62,7 @@ def test_weights_never_vanish() -> None:
 
 
 def test_an_answer_of_no_is_verified_as_well() -> None:
-    outcome, verified = watched(pigeons(6), conflicts=100_000, unit=4)
+    outcome, verified = watched(pigeons(6), conflicts=100_000, restart_base=4)
     assert outcome is not None
     assert outcome.status == Status.UNSAT
     assert verified > 50

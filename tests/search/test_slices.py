@@ -10,11 +10,13 @@ import pytest
 
 import dibs
 from dibs.generate import latin, sat
-from dibs.search import engine, learner
-from dibs.search.engine import QUICK, SLICE, SLOW, fitted
+from dibs.search.nogoods import search as learner
+from dibs.search.slices import QUICK, SLOW, fitted
+from dibs.search.tree import search as engine
+from dibs.search.tree.search import SLICE
 from randoms import mixture
 
-NOGOODS = {"strategy": "nogoods", "unit": 8}
+NOGOODS = {"strategy": "nogoods", "restart_base": 8}
 
 
 def test_a_slice_comes_to_take_what_it_should() -> None:

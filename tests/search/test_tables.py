@@ -8,7 +8,7 @@ import pytest
 import dibs
 from dibs import CNF, Problem
 from dibs.problem.structure import Structure
-from dibs.search.tables import MOST_MEMBERS, tables
+from dibs.search.tree.tables import MOST_MEMBERS, tables
 
 
 def test_the_largest_group_is_searched() -> None:

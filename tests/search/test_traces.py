@@ -11,8 +11,8 @@ import pytest
 import dibs
 from dibs import Options, Problem, Sudoku
 from dibs.problem import Instance
-from dibs.search import engine as engine_module
-from dibs.search.engine import Engine
+from dibs.search.tree import search as engine_module
+from dibs.search.tree.search import TreeSearch
 from guides import BAD, SURE, seeded
 from randoms import mixture, stubborn
 from replay import FAILED, SOLVED, Node, Traced, traced
@@ -52,12 +52,14 @@ def test_every_event_is_the_one_that_has_to_come(problems: list[Instance], selec
     again = 0
     for turn, (keep, level, trigger) in enumerate(product(KEEPS, LEVELS, ("always", "binary", "ternary"))):
         for problem in problems[turn % every :: every]:
-            how = options(select=select, strategy=strategy, keep=keep, level=level, trigger=trigger, unit=next(units))
+            how = options(
+                select=select, strategy=strategy, reuse=keep, level=level, trigger=trigger, restart_base=next(units)
+            )
             found = traced(problem, how, GUIDES[next(names)], static=turn % 5 == 4)
             seen.add(found.outcome.status)
             again += len(found.told.runs) > 1
             if strategy == "restarts":
-                lengths(found, how.unit)
+                lengths(found, how.restart_base)
             if strategy == "dfs":
                 assert len(found.told.runs) == 1
     assert seen == {"SAT", "UNSAT"}
@@ -67,10 +69,10 @@ def test_every_event_is_the_one_that_has_to_come(problems: list[Instance], selec
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_events_without_a_guide_and_of_all_solutions(problems: list[Instance], strategy: str) -> None:
     for turn, problem in enumerate(problems):
-        level, tie = LEVELS[turn % 3], ("index", "degree", "reach", "random")[turn // 3 % 4]
-        how = options(strategy=strategy, level=level, tie=tie, order="random", unit=2)
+        level, tie = LEVELS[turn % 3], ("index", "degree", "impact", "random")[turn // 3 % 4]
+        how = options(strategy=strategy, level=level, tie=tie, order="random", restart_base=2)
         assert traced(problem, how).outcome.status == dibs.solve(problem, policy="plain").status
-        every = options(strategy=strategy, level=level, tie=tie, count=50)
+        every = options(level=level, tie=tie, max_solutions=50)
         guided = traced(problem, every, GUIDES[list(GUIDES)[turn % len(GUIDES)]])
         assert guided.outcome.solutions == traced(problem, every).outcome.solutions
         assert len(guided.told.runs) == 1
@@ -79,14 +81,14 @@ def test_events_without_a_guide_and_of_all_solutions(problems: list[Instance], s
 def test_limits_end_a_trace_where_they_say(problems: list[Instance]) -> None:
     for turn, problem in enumerate(problems):
         for strategy in STRATEGIES:
-            traced(problem, options(strategy=strategy, nodes=turn % 7, unit=2, keep=0), GUIDES["seeded"])
+            traced(problem, options(strategy=strategy, max_nodes=turn % 7, restart_base=2, reuse=0), GUIDES["seeded"])
 
 
 def test_a_trace_in_pieces_is_the_same(problems: list[Instance], monkeypatch: pytest.MonkeyPatch) -> None:
     hard = [problem for problem in problems if dibs.solve(problem, policy="plain").nodes > 5]
     assert len(hard) > 10
     for problem, strategy in zip(hard[:12], cycle(STRATEGIES), strict=False):
-        how = options(strategy=strategy, select="confident", keep=0.9, unit=2)
+        how = options(strategy=strategy, select="confident", reuse=0.9, restart_base=2)
         with monkeypatch.context() as patch:
             whole = traced(problem, how, seeded)
             patch.setattr(engine_module, "EVENTS", 3)
@@ -97,8 +99,8 @@ def test_a_trace_in_pieces_is_the_same(problems: list[Instance], monkeypatch: py
 
 def test_tracing_changes_nothing() -> None:
     for strategy, select in zip(STRATEGIES, SELECTS, strict=True):
-        how = options(strategy=strategy, select=select, keep=0.9, unit=3)
-        engine = Engine(PUZZLES, how, guided=True)
+        how = options(strategy=strategy, select=select, reuse=0.9, restart_base=3)
+        engine = TreeSearch(PUZZLES, how, guided=True)
         while asks := engine.advance():
             engine.answer(asks, seeded(asks))
         for puzzle, outcome in zip(PUZZLES, engine.outcomes(), strict=True):
@@ -114,7 +116,7 @@ def test_ties_go_to_the_domain_that_reaches_farthest(problems: list[Instance], l
     """Of the domains with the fewest values: how far all choices reach together, then the lowest."""
     changed = 0
     for problem in [*problems, *PUZZLES]:
-        found = traced(problem, options(tie="reach", level=level, nodes=100))
+        found = traced(problem, options(tie="impact", level=level, max_nodes=100))
         if found.slow.clauses:
             continue  # there it is about clauses: test_sat.py
         for node in found.told.nodes:
@@ -152,7 +154,7 @@ def test_restarts_have_lubys_lengths() -> None:
     assert LUBY[:15] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
     most = 0
     for puzzle, unit, keep in product(PUZZLES, (1, 5), KEEPS):
-        found = traced(puzzle, options(strategy="restarts", unit=unit, keep=keep), GUIDES["seeded"])
+        found = traced(puzzle, options(strategy="restarts", restart_base=unit, reuse=keep), GUIDES["seeded"])
         most = max(most, lengths(found, unit))
         roots = [run.nodes[0] for run in found.told.runs]
         for before, after in pairwise(roots):
@@ -166,7 +168,7 @@ def test_what_is_refuted_at_the_root_stays_out() -> None:
     problem = Problem(30, exactly_one=homes.tolist(), at_most_one=homes.T.tolist())
     kept_out = 0
     for unit, scores in product((8, 30), (BAD["random"], seeded, BAD["constant"])):
-        found = traced(problem, options(strategy="restarts", unit=unit, level="naked"), scores)
+        found = traced(problem, options(strategy="restarts", restart_base=unit, level="naked"), scores)
         assert found.outcome.status == "UNSAT"
         gone: set[int] = set()
         for run in found.told.runs:
@@ -195,7 +197,7 @@ def test_node_identity(select: str, keep: float | None, level: str) -> None:
     entered = 0
     names = ("overconfident", "against", "seeded") if level == "hidden" else ("random",)
     for puzzle, name in product(PUZZLES[:2], names):
-        found = traced(puzzle, options(select=select, keep=keep, level=level), GUIDES[name])
+        found = traced(puzzle, options(select=select, reuse=keep, level=level), GUIDES[name])
         path = on_path(found)
         assert [node.depth for node in path] == list(range(len(path)))
         wasted = 0

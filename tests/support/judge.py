@@ -181,7 +181,7 @@ class PlainSearch:
         def urgency(cell: int) -> tuple[int, int, int]:
             near = [domains[peer] for peer in self.peers[cell] if peer not in done]
             rank = len(near) if self.tie == "degree" else 0
-            if self.tie == "reach":  # an option that is taken counts 1, and 6 more where only one is left then
+            if self.tie == "impact":  # an option that is taken counts 1, and 6 more where only one is left then
                 rank = sum(1 + 6 * (len(other) == 2) for value in domains[cell] for other in near if value in other)
             return len(domains[cell]), -rank, cell
 

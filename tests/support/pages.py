@@ -12,13 +12,13 @@ import httpx
 import uvicorn
 
 from dibs.web.app import build
-from dibs.web.desk import Desk
 from dibs.web.server import listen
+from dibs.web.workers import Workers
 
 
 class Site(NamedTuple):
     port: int
-    desk: Desk
+    workers: Workers
     server: uvicorn.Server
 
     @property
@@ -29,11 +29,11 @@ class Site(NamedTuple):
 @contextmanager
 def site(warm: bool = True) -> Iterator[Site]:
     """A real server in a thread of its own."""
-    desk = Desk()
+    workers = Workers()
     if warm:
-        desk.ready.set()
+        workers.ready.set()
     with listen("127.0.0.1", 0) as bound:
-        config = uvicorn.Config(build("127.0.0.1", desk), log_level="critical", lifespan="off", ws="none")
+        config = uvicorn.Config(build("127.0.0.1", workers), log_level="critical", lifespan="off", ws="none")
         server = uvicorn.Server(config)
         up = threading.Event()
         startup = server.startup
@@ -47,7 +47,7 @@ def site(warm: bool = True) -> Iterator[Site]:
         thread.start()
         assert up.wait(60)
         try:
-            yield Site(bound.getsockname()[1], desk, server)
+            yield Site(bound.getsockname()[1], workers, server)
         finally:
             server.should_exit = server.force_exit = True
             thread.join(60)

@@ -1,7 +1,7 @@
 """What a traced search did, told again by a slow propagator that shares no code with the kernel.
 
-`replay` follows the events of `Engine.trace` one by one. It keeps its own state, propagates every tried value itself,
-and asserts that each event is the one that has to come. What it returns are the nodes of the search, as a tree.
+`replay` follows the events of `TreeSearch.trace` one by one. It keeps its own state, propagates every tried value
+itself, and asserts that each event is the one that has to come. What it returns are the nodes of the search, as a tree.
 Only the numbering of domains and values is taken from the kernel's tables.
 """
 
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from dibs import Asks, Options, Outcome
 from dibs.problem.structure import Instance, Level, Need, Structure
-from dibs.search.engine import Engine
-from dibs.search.kernel import DECIDES
-from dibs.search.tables import tables
+from dibs.search.tree.search import TreeSearch
+from dibs.search.tree.select import DECIDES
+from dibs.search.tree.tables import tables
 
 Event = tuple[str, int]
 FAILED, SOLVED = "failed", "solved"
@@ -307,7 +307,7 @@ def traced(
     static: bool = False,
 ) -> Traced:
     """Search, then replay and check."""
-    engine = Engine([instance], options, guided=scores is not None, static=static, traced=True)
+    engine = TreeSearch([instance], options, guided=scores is not None, static=static, traced=True)
     slow = Slow(instance.structure, options.level)
     asked: dict[int, NDArray[np.float32]] = {}
     while asks := engine.advance():
@@ -322,8 +322,7 @@ def traced(
     [outcome] = engine.outcomes()
     assert outcome is not None
     events = engine.trace(0)
-    strategy = options.strategy if options.count == 1 else "dfs"
-    told = replay(slow, instance, events, strategy)
-    check(told, outcome, strategy)
+    told = replay(slow, instance, events, options.strategy)
+    check(told, outcome, options.strategy)
     assert outcome.asks == len(asked)
     return Traced(instance, slow, outcome, told, asked, events)

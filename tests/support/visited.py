@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Level, Structure
 from dibs.search import Options
-from dibs.search.engine import Engine
+from dibs.search.tree.search import TreeSearch
 
 Bools = NDArray[np.bool_]
 
@@ -23,7 +23,7 @@ class Visited(NamedTuple):
 
 def visited(instances: Sequence[Instance], most: int, level: Level = "naked") -> Visited:
     """The first `most` states of searches with a guide that guesses: many of them are in subtrees that fail."""
-    engine = Engine(instances, Options(level=level, count=10**6), guided=True)
+    engine = TreeSearch(instances, Options(level=level, max_solutions=10**6), guided=True)
     found: list[tuple[Bools, Bools]] = []
     random = np.random.default_rng(0)
     while sum(len(open_) for open_, _ in found) < most and (asks := engine.advance()):

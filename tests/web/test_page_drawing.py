@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import browser as browsers
-from dibs.bench.ledger import Tree
 from dibs.report.tree import layout
+from dibs.study.ledger import Tree
 
 LIMIT = 300_000  # bytes of the whole page
 

@@ -17,17 +17,18 @@ import httpx
 
 import dibs
 from dibs.bench.experiment import Row
-from dibs.bench.ledger import ledgers
 from dibs.generate.check import uniqueness
-from dibs.guide.guidance import Guidance
+from dibs.guide.lazy import lazy_guide
 from dibs.problem import InputError
 from dibs.problem.shape import shape
-from dibs.search.policy import POLICIES, waiting
+from dibs.search.guidance import Guidance
+from dibs.search.plan import Request
+from dibs.study.ledger import ledgers
 from dibs.web import catalogue, limits, make
 from dibs.web.board import instance_of, root
-from dibs.web.follow import Followed
 from dibs.web.node import at_node
-from dibs.web.turns import Turn, Turns
+from dibs.web.scheduling import Job, Slots
+from dibs.web.trace import TracedSearch
 from pages import told
 from shell import PUZZLE, SOLUTION, UNSAT, Run, runner
 
@@ -76,7 +77,9 @@ def test_searches_are_those_of_the_tables() -> None:
     from dibs.bench.experiment import Experiment
 
     for family, name, least in (("sudoku", "table1", 15), ("cnf", "sat", 11)):
-        rows = {row.name: replace(row, options=replace(row.options, nodes=None)) for row in Experiment.read(name).rows}
+        rows = {
+            row.name: replace(row, options=replace(row.options, max_nodes=None)) for row in Experiment.read(name).rows
+        }
         shown = {one.row.name: one.row for one in catalogue.searches(family).values()}
         assert len(shown.keys() & rows.keys()) >= least
         assert all(shown[name] == rows[name] for name in shown.keys() & rows.keys())
@@ -206,8 +209,8 @@ def test_marginals(client: httpx.Client, text: str) -> None:
     shares = np.array(found["steps"])
     assert shares.shape == (5, n * n, n)
     expected = (
-        waiting(Guidance(guide="relational"))
-        .load()
+        lazy_guide(Guidance(guide="relational"))
+        .load(instance.structure)
         .denoiser.log_probabilities(instance.structure, open_[None], true[None])
     )
     assert np.exp(expected[0]).reshape(n * n, n) == pytest.approx(shares[0], abs=1e-4)
@@ -254,7 +257,7 @@ def test_the_root_of_a_formula_has_its_units() -> None:
 @pytest.mark.parametrize("search", ["mrv", "fc", "dibs", "oracle-2-values", "guided", "confident-kept-restarts"])
 def test_nodes_on_the_path_are_the_decisions_of_the_ledger(client: httpx.Client, search: str) -> None:
     row = catalogue.search_for("sudoku", search)
-    guide = waiting(row.guidance) if row.guidance.guide else None
+    guide = lazy_guide(row.guidance) if row.guidance.guide else None
     [ledger] = ledgers([dibs.Sudoku.parse(HARD)], row.options, guide, siblings=False)
     solution = [int(c) for c in str(ledger.outcome.solution)]
     path = told(client, family="sudoku", text=HARD, search=search).end["path"]
@@ -306,27 +309,27 @@ def test_all_nodes_of_a_tree(client: httpx.Client, family: str, text: str, searc
 
 @pytest.mark.parametrize("after", [0, 40])
 def test_nodes_of_two_searches_that_take_turns(after: int) -> None:
-    options = replace(POLICIES["auto"].options, level="naked", after=after, nodes=2000)
+    options = replace(Request("auto").options, level="naked", guide_after=after, max_nodes=2000)
     row = Row("auto", options, Guidance(guide="relational"))
-    instance, guide = instance_of("sudoku", HARD), waiting(row.guidance)
+    instance, guide = instance_of("sudoku", HARD), lazy_guide(row.guidance)
     columns: dict[str, list[int]] = {}
 
     def put(name: str, fields: dict[str, Any]) -> None:
         for column in ("domain", "depth", "run") if name == "nodes" else ():
             columns.setdefault(column, []).extend(fields[column])
 
-    followed = Followed(instance, row, guide, Turn(Turns(1)), nullcontext(), put)
-    with followed.turn:
+    followed = TracedSearch(instance, row, guide, Job(Slots(1)), nullcontext(), put)
+    with followed.job:
         followed.run()
     assert len({run > 0 for run in columns["run"]}) == 2
     last = len(columns["run"]) - 1
     for number in {0, 1, last // 3, last // 2, last, *followed.path()[:3]}:
-        with Turn(Turns(1)) as turn:
-            found = at_node(instance, row, guide, number, turn, nullcontext())
+        with Job(Slots(1)) as job:
+            found = at_node(instance, row, guide, number, job, nullcontext())
         assert (found["domain"], found["depth"]) == (columns["domain"][number], columns["depth"][number])
         assert (found["guide"] is None) == (columns["run"][number] == 0)
-    with Turn(Turns(1)) as turn, pytest.raises(InputError):
-        at_node(instance, row, guide, last + 1, turn, nullcontext())
+    with Job(Slots(1)) as job, pytest.raises(InputError):
+        at_node(instance, row, guide, last + 1, job, nullcontext())
 
 
 def test_no_such_node(client: httpx.Client) -> None:

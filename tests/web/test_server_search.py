@@ -22,14 +22,15 @@ import httpx
 import dibs
 import pages
 from dibs.bench.experiment import Row
-from dibs.bench.ledger import ledgers
-from dibs.guide.guidance import Guidance
+from dibs.guide.lazy import lazy_guide
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.search.policy import POLICIES, waiting
+from dibs.search.plan import Request
+from dibs.study.ledger import ledgers
 from dibs.web import catalogue, limits
 from dibs.web.board import instance_of
-from dibs.web.follow import Followed
-from dibs.web.turns import Cancelled, Turn, Turns
+from dibs.web.scheduling import Cancelled, Job, Slots
+from dibs.web.trace import TracedSearch
 from pages import Site, Told, told
 from shell import SEARCHED, UNSAT, Run, runner
 
@@ -106,7 +107,7 @@ def test_the_tree_is_that_of_the_ledger(client: httpx.Client, text: str, search:
     found = told(client, family="sudoku", text=text, search=search)
     consistent(found)
     row = catalogue.search_for("sudoku", search)
-    guide = waiting(row.guidance) if row.guidance.guide else None
+    guide = lazy_guide(row.guidance) if row.guidance.guide else None
     [ledger] = ledgers([dibs.Sudoku.parse(text)], row.options, guide, siblings=False, trees=True)
     assert ledger.tree is not None
     assert found.nodes.get("depth", []) == ledger.tree.depth.tolist()
@@ -119,23 +120,23 @@ def test_the_tree_is_that_of_the_ledger(client: httpx.Client, text: str, search:
     ]
 
 
-def followed(row: Row, text: str, put: Callable[[str, dict[str, Any]], None]) -> Followed:
-    guide = waiting(row.guidance) if row.guidance.guide else None
-    return Followed(instance_of("sudoku", text), row, guide, Turn(Turns(1)), nullcontext(), put)
+def followed(row: Row, text: str, put: Callable[[str, dict[str, Any]], None]) -> TracedSearch:
+    guide = lazy_guide(row.guidance) if row.guidance.guide else None
+    return TracedSearch(instance_of("sudoku", text), row, guide, Job(Slots(1)), nullcontext(), put)
 
 
 @pytest.mark.parametrize("after", [0, 3, 40])
 @pytest.mark.parametrize("nodes", [None, 30, 500])
 def test_two_searches_that_take_turns(after: int, nodes: int | None) -> None:
-    options = replace(POLICIES["auto"].options, level="naked", after=after, nodes=nodes)
+    options = replace(Request("auto").options, level="naked", guide_after=after, max_nodes=nodes)
     guidance = Guidance(guide="relational")
     batches: list[dict[str, Any]] = []
     one = followed(
         Row("auto", options, guidance), HARD, lambda name, fields: batches.append(fields) if name == "nodes" else None
     )
-    with one.turn:
+    with one.job:
         outcome = one.run()
-    expected = dibs.solve(dibs.Sudoku.parse(HARD), **vars(options), guide=waiting(guidance))
+    expected = dibs.solve(dibs.Sudoku.parse(HARD), **vars(options), guide=lazy_guide(guidance))
     assert replace(outcome, seconds=0, guide_seconds=0) == replace(expected, seconds=0, guide_seconds=0)
     assert outcome.asks > 0 or nodes == 30
     columns: dict[str, list[int]] = {}
@@ -152,7 +153,7 @@ def test_two_searches_that_take_turns(after: int, nodes: int | None) -> None:
 
 
 def test_limits(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dibs.search.engine.SLICE", 100)  # it looks at the clock after so much work
+    monkeypatch.setattr("dibs.search.tree.search.SLICE", 100)  # it looks at the clock after so much work
     found = told(client, family="sudoku", text=HARD, search="fc", nodes=10)
     assert (found.end["status"], found.end["nodes"], found.end["path"]) == ("LIMIT", 10, [])
     found = told(client, family="sudoku", text=HARD, search="fc", nodes=0)
@@ -221,12 +222,12 @@ def first_nodes(response: httpx.Response) -> Any:
 
 
 def test_a_search_ends_with_its_page(served: Site, client: httpx.Client) -> None:
-    until(lambda: served.desk.turns.running == 0)
+    until(lambda: served.workers.slots.running == 0)
     with client.stream("POST", "/api/search", json=LONG) as response:
         rest = first_nodes(response)  # held: without it the search would be given up
-        assert served.desk.turns.running == 1
+        assert served.workers.slots.running == 1
         rest.close()
-    until(lambda: served.desk.turns.running == 0)
+    until(lambda: served.workers.slots.running == 0)
     assert told(client, family="sudoku", text=HARD, search="fc").end["nodes"] == 985
 
 
@@ -241,9 +242,9 @@ def test_fifty_pages_do_not_block_one_another(
         assert client.post("/api/read", json={"family": "sudoku", "text": HARD}).json()["givens"] == 21
         assert told(client, family="sudoku", text=HARD, search="dibs").end["status"] == "SAT"
         assert client.post("/api/node", json={"family": "sudoku", "text": HARD, "search": "fc", "node": 7}).is_success
-        assert served.desk.turns.running == 50  # none of them is done
+        assert served.workers.slots.running == 50  # none of them is done
         assert all(next(some)[0] in ("nodes", "counters") for some in events)
-    until(lambda: served.desk.turns.running == 0)
+    until(lambda: served.workers.slots.running == 0)
 
 
 def test_more_searches_than_seats_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +273,7 @@ def test_a_search_waits_for_the_kernel() -> None:
             name, fields = next(events)
             assert name == "wait"
             assert "compiled" in fields["words"]
-            site.desk.ready.set()
+            site.workers.ready.set()
             assert [name for name, _ in events][-1] == "end"
         assert client.get("/api/about").json()["ready"] is True
 
@@ -282,8 +283,8 @@ def test_a_reader_who_does_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(limits, "PATIENCE", 0.3)
     with pages.site() as site, httpx.Client(base_url=site.url, timeout=120) as client:
         with client.stream("POST", "/api/search", json=LONG) as response:
-            until(lambda: site.desk.turns.running == 1)
-            until(lambda: site.desk.turns.running == 0)
+            until(lambda: site.workers.slots.running == 1)
+            until(lambda: site.workers.slots.running == 0)
             found = list(pages.events(response.iter_lines()))
         name, fields = found[-1]
         assert name == "error"
@@ -291,32 +292,32 @@ def test_a_reader_who_does_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch)
         assert sum(len(fields["parent"]) for name, fields in found if name == "nodes") < LONG["nodes"]  # type: ignore[operator]
 
 
-def test_turns_are_taken_in_order() -> None:
-    turns = Turns(1)
+def test_slots_are_taken_in_order() -> None:
+    slots = Slots(1)
     order: list[int] = []
-    turns.take()
+    slots.take()
     threads: list[threading.Thread] = []
 
     def work(i: int) -> None:
-        turns.take()
+        slots.take()
         order.append(i)
-        turns.give()
+        slots.give()
 
     for i in range(5):
         threads.append(threading.Thread(target=work, args=[i]))
         threads[-1].start()
-        until(lambda: len(turns._waiting) == len(threads))
-    assert turns.crowded
-    assert not turns.try_take()
-    turns.give()
+        until(lambda: len(slots._waiting) == len(threads))
+    assert slots.crowded
+    assert not slots.try_take()
+    slots.give()
     for thread in threads:
         thread.join()
     assert order == [0, 1, 2, 3, 4]
-    assert turns.try_take()
+    assert slots.try_take()
 
 
 def test_a_cancelled_search_raises() -> None:
     one = followed(Row("fc", Options(level="naked")), HARD, lambda name, fields: None)
-    one.turn.cancel()
-    with one.turn, pytest.raises(Cancelled):
+    one.job.cancel()
+    with one.job, pytest.raises(Cancelled):
         one.run()

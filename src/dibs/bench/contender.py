@@ -8,52 +8,69 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from time import perf_counter
+from dataclasses import replace
+from resource import RUSAGE_CHILDREN, getrusage
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
 
-from dibs import engines
 from dibs.bench.experiment import Row
-from dibs.engines.advisor import Advisor, settle
-from dibs.guide import Guidance
-from dibs.guide.asks import Guide
+from dibs.guide.lazy import LazyGuide, lazy_guide
 from dibs.problem import InputError, Instance
-from dibs.search import Outcome
-from dibs.search.policy import Waiting, suited, waiting
-from dibs.search.solve import solve_together
+from dibs.search.contract import Asks, Guide
+from dibs.search.guidance import Guidance, suited_name
+from dibs.search.outcome import Outcome
+from dibs.search.root import roots
+from dibs.search.solver import Solver
 
 NODES, SECONDS = 2_000, 1.0  # of a throw-away search: enough to ask the guide of a policy that begins without it
 
 
+class Timed(NamedTuple):
+    """An outcome whose `seconds` and `guide_seconds` are all that passed, guide included."""
+
+    outcome: Outcome
+    around: float  # seconds of it outside the search's own clock: writing a formula, making an engine, checking
+    cpu: float  # CPU seconds of all of it, on all threads and in processes that were started for it
+
+
+def cpu_seconds() -> float:
+    """What this process has used so far, and those of its children that have ended, such as Kissat's."""
+    children = getrusage(RUSAGE_CHILDREN)
+    return process_time() + children.ru_utime + children.ru_stime
+
+
 class Loads:
-    """What loading took, of each guide the first time. `waiting` has every guide once for all rows."""
+    """What loading took, of each guide the first time. `lazy_guide` has every guide once for all rows."""
 
     def __init__(self) -> None:
         self._seconds: dict[str, float] = {}
 
-    def load(self, guidance: Guidance, instance: Instance) -> tuple[Waiting, float, str | None]:
+    def load(self, guidance: Guidance, instance: Instance) -> tuple[LazyGuide, float, str | None]:
         """The guide, the seconds, and why it cannot take such instances, if so."""
+        assert guidance.guide is not None
         begin = perf_counter()
-        guide = waiting(guidance)
+        guide = lazy_guide(guidance)
         reason = guide.refusal(instance.structure)  # loads the weights
         if reason is not None:
             return guide, 0.0, reason
-        name = suited(guidance.guide, instance.structure)
-        return guide, self._seconds.setdefault(name, perf_counter() - begin), None
+        name, _ = suited_name(guidance.guide, instance.structure)
+        return guide, self._seconds.setdefault(str(name), perf_counter() - begin), None
 
 
 class Contender:
     """A row that is ready: its guides are loaded and its code is compiled for instances like `throwaway`."""
 
     def __init__(self, row: Row, throwaway: Sequence[Instance], loads: Loads) -> None:
+        assert row.request is not None
         self.row = row
-        self.guide: Guide | None = None  # of a row that names one; a policy brings its own
         self.load_seconds: dict[str, float] = {}  # by family
+        self.solver = Solver.of(row.request)
         for one in throwaway:
             guide = self._guide(one, loads)
-            self._solve(one, 0, brief=True)
-            root = settle(one)
-            if guide is not None and root is not None:
-                Advisor(guide, one).ask(*root)
+            self._brief(one)
+            root = roots([one])
+            if guide is not None and root.consistent[0] and root.open.any():
+                guide.rank(Asks.of(one.structure, [one], root.open, root.true))
 
     def _guide(self, instance: Instance, loads: Loads) -> Guide | None:
         if self.row.guidance.guide is None:
@@ -61,32 +78,26 @@ class Contender:
         family = instance.structure.family
         guide, seconds, reason = loads.load(self.row.guidance, instance)
         if reason is not None:
-            if self.row.as_policy:
+            if self.row.policy is not None:
                 return None
             raise InputError(f"row {self.row.name!r}: {reason}")
         self.load_seconds[family] = max(seconds, self.load_seconds.get(family, 0.0))
-        if not self.row.as_policy:
-            self.guide = guide
         return guide
 
-    def solve(self, instance: Instance, place: int) -> tuple[Outcome, float]:
-        """An outcome whose `seconds` and `guide_seconds` are all that passed, and how much of it was outside the
-        search's own clock: writing a formula, making an engine, checking the answer. `place`: for `random` choices."""
-        gc.collect()  # what earlier searches have left behind is not this one's
-        begin = perf_counter()
-        outcome = self._solve(instance, place)
-        took = perf_counter() - begin
-        whole = max(0.0, took - outcome.guide_seconds)
-        return replace(outcome, seconds=whole), max(0.0, whole - outcome.seconds)
+    def _brief(self, instance: Instance) -> None:
+        """A throw-away search: with its guide from the start, and not for long."""
+        plan = self.solver.plan(instance)
+        after = None if plan.options.guide_after is None else 0
+        nodes: dict[str, Any] = {"max_nodes": NODES} if plan.search in ("tree", "nogoods") else {}
+        short = replace(plan, options=replace(plan.options, max_seconds=SECONDS, guide_after=after, **nodes))
+        Solver(lambda structure: short, self.solver.guide).run([instance], block=1)
 
-    def _solve(self, instance: Instance, place: int, brief: bool = False) -> Outcome:
-        row, guide = self.row, self.guide
-        if row.settings is not None:
-            settings = replace(row.settings, seconds=SECONDS) if brief else row.settings
-            return engines.solve(instance, row.engine, guide=guide, **asdict(settings))
-        options = dict(row.said) if row.as_policy else asdict(row.options)
-        if brief:
-            options |= {"nodes": NODES, "seconds": SECONDS}
-            options |= {"after": 0} if row.options.after is not None else {}
-        policy = row.policy if row.as_policy else "plain" if guide is None and row.options.order != "oracle" else None
-        return solve_together([instance], guide=guide, policy=policy, places=[place], block=1, **options)[0]
+    def solve(self, instance: Instance, place: int) -> Timed:
+        """One instance, everything on the clock. `place`: for `random` choices."""
+        gc.collect()  # what earlier searches have left behind is not this one's
+        begin, used = perf_counter(), cpu_seconds()
+        [outcome] = self.solver.run([instance], [place], block=1)
+        assert outcome is not None
+        took, cpu = perf_counter() - begin, cpu_seconds() - used
+        whole = max(0.0, took - outcome.guide_seconds)
+        return Timed(replace(outcome, seconds=whole), max(0.0, whole - outcome.seconds), cpu)

@@ -15,19 +15,19 @@ from dibs.bench.experiment import PUZZLES, Choice
 from dibs.lists import LISTS, path_of
 from dibs.problem import InputError, Instance, Sudoku, read_instances
 
-FORMULAS = 1000  # of each size or cell, unless `sample` says otherwise
+FORMULAS = 1000  # of each size or kind, unless `sample` says otherwise
 BUNDLED = {"sample17": "sample17.txt", "hard300": "hard300.txt", "doubted": "doubted.txt.xz"}
 
 
 @dataclass(frozen=True)
 class Instances:
-    """What is searched. `number`, `givens`, `variables` and `cell` say where each comes from."""
+    """What is searched. `number`, `givens`, `variables` and `kind` say where each comes from."""
 
     every: Sequence[Instance]
-    number: Sequence[int]  # its place in the list, from 0; of a formula, among those of its cell
+    number: Sequence[int]  # its place in the list, from 0; of a formula, among those of its kind
     givens: Sequence[int]  # its number of givens, where the experiment asks for that; otherwise 0
     variables: Sequence[int]  # of a generated formula; otherwise 0
-    cell: Sequence[str]  # the label of a generated one's cell; of others, and of formulas by `variables`, empty
+    kind: Sequence[str]  # the label of a generated one's kind; of others, and of formulas by `variables`, empty
     digest: str  # of the problems: runs with the same rows and the same digest have the same counts
 
     def __len__(self) -> int:
@@ -36,7 +36,7 @@ class Instances:
 
 def chosen(choice: Choice) -> Instances:
     """The instances that a choice stands for; the first bad one raises."""
-    if choice.cells():
+    if choice.kinds():
         return generated(choice)
     assert not isinstance(choice.sample, tuple), "that is about generated instances"
     every = load(choice.puzzles or PUZZLES)
@@ -56,22 +56,22 @@ def chosen(choice: Choice) -> Instances:
 
 
 def generated(choice: Choice) -> Instances:
-    """So many instances of each cell. More of them begin with the same ones.
+    """So many instances of each kind. More of them begin with the same ones.
 
     Formulas by `variables` have different clauses, about as many as half of all formulas can bear: the sets of the
     paper's Table 3.
     """
-    cells = choice.cells()
+    kinds = choice.kinds()
     count = choice.sample or FORMULAS
-    counts = count if isinstance(count, tuple) else (count,) * len(cells)
-    some = [one for (cell, seed), count in zip(cells, counts, strict=True) for one in cell.made(count, seed)]
-    owner = [cell for (cell, _), count in zip(cells, counts, strict=True) for _ in range(count)]
+    counts = count if isinstance(count, tuple) else (count,) * len(kinds)
+    some = [one for (kind, seed), count in zip(kinds, counts, strict=True) for one in kind.made(count, seed)]
+    owner = [kind for (kind, _), count in zip(kinds, counts, strict=True) for _ in range(count)]
     return Instances(
         every=some,
         number=[i for count in counts for i in range(count)],
         givens=[0] * len(some),
-        variables=[cell.variables or 0 for cell in owner],
-        cell=[cell.label if choice.cell else "" for cell in owner],
+        variables=[kind.variables or 0 for kind in owner],
+        kind=[kind.label if choice.kind else "" for kind in owner],
         digest=_digest(some),
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dibs import __version__
 
-DECIDING = ("problem", "search", "guide", "engines")  # the folders whose code decides what a search counts
+DECIDING = ("problem", "search", "guide")  # the folders whose code decides what a search counts
 
 
 @cache

@@ -39,7 +39,7 @@ COLUMNS = {
     "number": "Int32",  # its place in the list
     "givens": "Int16",  # 0: not asked for
     "variables": "Int32",  # of a generated formula; otherwise 0
-    "cell": "String",  # the label of the cell that it was generated for; otherwise empty
+    "kind": "String",  # the label of the kind that it was generated for; otherwise empty
     "status": "String",
     "nodes": "Int64",  # of another engine: its decisions
     "backtracks": "Int64",  # of another engine: its conflicts
@@ -51,6 +51,7 @@ COLUMNS = {
     "model_seconds": "Float64",
     "around_seconds": "Float64",  # of search_seconds: outside the search's own clock; 0 where all is on that clock
     "load_seconds": "Float64",  # what it took to load the guide, before all searches; 0 where it was not measured
+    "cpu_seconds": "Float64",  # of search, guide and all around them, other processes included; 0 where not measured
     "path_p": "List(Float32)",  # the guide's probability of the solution's value
     "path_place": "List(UInt8)",  # values that it puts before the solution's
     "path_sure": "List(Float32)",  # probability of the likeliest value, averaged over the unknown cells
@@ -67,7 +68,9 @@ COLUMNS = {
     "machine": "String",
 }
 # Columns that shards of earlier versions do not have, and what stands there when they are read.
-LATER: dict[str, Any] = {"variables": 0, "tries": None, "cell": "", "around_seconds": 0.0, "load_seconds": 0.0}
+_UNTIMED = {"around_seconds": 0.0, "load_seconds": 0.0, "cpu_seconds": 0.0}
+LATER: dict[str, Any] = {"variables": 0, "tries": None, "kind": "", **_UNTIMED}
+RENAMED = {"kind": "cell"}  # columns and settings that earlier versions called otherwise
 
 
 def frames() -> Any:
@@ -119,7 +122,12 @@ class Store:
     def read(cls, folder: Path) -> Self:
         """For looking only."""
         try:
-            return cls(folder, json.loads((folder / MANIFEST).read_text()))
+            manifest = json.loads((folder / MANIFEST).read_text())
+            choice = manifest.get("choice", {})
+            for new, old in RENAMED.items():
+                if old in choice:
+                    choice[new] = choice.pop(old)
+            return cls(folder, manifest)
         except FileNotFoundError:
             raise InputError(f"is not a run: there is no {MANIFEST}; `dibs bench` makes runs", str(folder)) from None
         except NotADirectoryError:
@@ -221,8 +229,11 @@ class Store:
         parts = []
         for shard in shards:
             try:
-                lacking = LATER.keys() - polars.read_parquet_schema(shard).keys()
-                part = polars.read_parquet(shard, columns=[name for name in columns if name not in lacking])
+                there = polars.read_parquet_schema(shard).keys()
+                earlier = {new: old for new, old in RENAMED.items() if new in columns and old in there}
+                lacking = LATER.keys() - there - earlier.keys()
+                names = [earlier.get(name, name) for name in columns if name not in lacking]
+                part = polars.read_parquet(shard, columns=names).rename({old: new for new, old in earlier.items()})
             except (polars.exceptions.PolarsError, OSError) as error:
                 first = str(error).strip().partition("\n")[0]
                 raise InputError(f"is damaged: {first}; without it, its records are run again", str(shard)) from None

@@ -14,26 +14,29 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from time import monotonic
 from typing import Any
 
-from dibs.bench.cells import Cell
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
+from dibs.bench.kinds import InstanceKind
 from dibs.bench.origin import machine, version
 from dibs.bench.records import COLUMNS, Store, frame
-from dibs.bench.witness import Path, Witness
 from dibs.guide import DiBS
 from dibs.guide.card import find, verify
 from dibs.guide.denoiser import Denoiser
 from dibs.interrupt import interrupts_later
 from dibs.problem import InputError, Instance
+from dibs.problem.structure import Structure
 from dibs.search import Options, Outcome
-from dibs.search.policy import suited
-from dibs.search.solve import BLOCK as TOGETHER
-from dibs.search.solve import solve_together
+from dibs.search.guidance import SUITED, suited_name
+from dibs.search.oracle import Oracle
+from dibs.search.plan import Plan
+from dibs.search.solver import BLOCK as TOGETHER
+from dibs.search.solver import Solver
+from dibs.study.witness import Path, Witness
 
 BLOCK = 256  # instances of a task
 TURN = 64  # instances that a plain row takes before the next row's turn
@@ -80,8 +83,8 @@ def guides(experiment: Experiment) -> dict[str, str]:
     """The guides that the rows name, with their digests; one that is not there raises."""
     names = {row.guidance.guide for row in experiment.rows if row.guidance.guide}
     if "auto" in names:
-        cells = [cell for cell, _ in experiment.choice.cells()]
-        names = names - {"auto"} | ({cell.guide for cell in cells} or {suited("auto", None)})
+        kinds = [kind for kind, _ in experiment.choice.kinds()]
+        names = names - {"auto"} | ({kind.guide for kind in kinds} or {SUITED["sudoku"]})
     return {name: verify(find(name)).digest for name in sorted(names)}
 
 
@@ -89,7 +92,7 @@ def engines(experiment: Experiment) -> dict[str, str]:
     """The engines that the rows name, with the versions of their packages; one that is not installed raises."""
     from importlib import metadata
 
-    from dibs.engines.registry import ENGINES, adapter
+    from dibs.search.external.registry import ENGINES, adapter
 
     found = {}
     for name in sorted({row.engine for row in experiment.rows} & ENGINES.keys()):
@@ -107,15 +110,15 @@ def told(record: Any) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """For JSON."""
-    return [one.told() if isinstance(one, Cell) else one for one in value] if isinstance(value, tuple) else value
+    if not isinstance(value, tuple):
+        return value
+    return [one.settings() if isinstance(one, InstanceKind) else one for one in value]
 
 
 def _more(row: Row) -> dict[str, Any]:
     """What a row says beyond options and a guide, if it does."""
-    found: dict[str, Any] = {"policy": row.policy} if row.as_policy else {}
-    if row.settings is not None:
-        found |= {"engine": row.engine, "settings": told(row.settings)}
-    return found
+    found: dict[str, Any] = {} if row.policy is None else {"policy": row.policy}
+    return found if row.engine == "own" else found | {"engine": row.engine}
 
 
 class Bench:
@@ -138,8 +141,8 @@ class Bench:
 
     def _throwaway(self) -> list[Instance]:
         """An instance of each shape that is not searched for a record, or, of a list, the first one of that shape."""
-        cells = self.experiment.choice.cells()
-        some = [next(cell.made(1, cell.seed(seed + 1))) for cell, seed in cells] or self.instances.every
+        kinds = self.experiment.choice.kinds()
+        some = [next(kind.made(1, kind.seed(seed + 1))) for kind, seed in kinds] or self.instances.every
         return list({(one.structure.family, one.structure.literals): one for one in reversed(some)}.values())
 
     def _guide(self, row: Row) -> DiBS | None:
@@ -147,9 +150,12 @@ class Bench:
         wanted = row.guidance
         if wanted.guide is None:
             return None
-        key = suited(wanted.guide, self.instances.every[0].structure), wanted.threads, wanted.runtime, wanted.bare
+        name, why = suited_name(wanted.guide, self.instances.every[0].structure)
+        if name is None:
+            raise InputError(f"row {row.name!r}: {why}")
+        key = name, wanted.threads, wanted.runtime, wanted.network_only
         if key not in self._models:
-            self._models[key] = Denoiser.load(*key[:3], bare=wanted.bare)
+            self._models[key] = Denoiser.load(*key[:3], network_only=wanted.network_only)
         model = self._models[key]
         for structure in {instance.structure: None for instance in self.instances.every}:
             if reason := model.refusal(structure):
@@ -159,8 +165,7 @@ class Bench:
     def _warm(self, number: int, some: Sequence[Instance]) -> None:
         """Compile, or load, what a row needs for such instances: that must not be a record's time."""
         row, guide = self.experiment.rows[number], self.guides[number]
-        options = replace(row.options, nodes=2, after=0 if row.options.after is not None else None)
-        self._outcomes(row, options, guide, some, range(len(some)))
+        self._outcomes(row, guide, some, range(len(some)), brief=True)
 
     def tasks(self, done: Iterable[tuple[str, int]]) -> list[Task]:
         """All that is missing: of every `BLOCK` instances first the rows that take turns, then each guided row."""
@@ -184,7 +189,7 @@ class Bench:
         return tasks
 
     def _one_by_one(self, finished: dict[int, set[int]]) -> list[Task]:
-        """A task for each instance: the first ones of all cells, then the second ones, and so on."""
+        """A task for each instance: the first ones of all kinds, then the second ones, and so on."""
         tasks: list[Task] = []
         count = len(self.experiment.rows)
         for place in sorted(range(len(self.instances)), key=lambda i: self.instances.number[i]):
@@ -194,7 +199,7 @@ class Bench:
         return tasks
 
     def _takes_turns(self, number: int, row: Row) -> bool:
-        return not self.experiment.ledger and (self.guides[number] is None or row.options.after is not None)
+        return not self.experiment.ledger and (self.guides[number] is None or row.options.guide_after is not None)
 
     def perform(self, task: Task) -> Columns:
         """The records of a task, by column."""
@@ -214,24 +219,34 @@ class Bench:
             one = self.contenders[number]
             loads = [one.load_seconds.get(instance.structure.family, 0.0) for instance in some]
             found = [one.solve(instance, place) for instance, place in zip(some, places, strict=True)]
-            around = [seconds for _, seconds in found]
-            outcomes = [outcome for outcome, _ in found]
-            return self._columns(row, places, outcomes) | {"around_seconds": around, "load_seconds": loads}
-        outcomes, more = self._outcomes(row, row.options, self.guides[number], some, places)
+            apart = {"around_seconds": [timed.around for timed in found], "cpu_seconds": [timed.cpu for timed in found]}
+            return self._columns(row, places, [timed.outcome for timed in found]) | apart | {"load_seconds": loads}
+        outcomes, more = self._outcomes(row, self.guides[number], some, places)
         return self._columns(row, places, outcomes) | more
 
     def _outcomes(
-        self, row: Row, options: Options, guide: DiBS | None, some: Sequence[Instance], places: Sequence[int]
+        self, row: Row, guide: DiBS | None, some: Sequence[Instance], places: Sequence[int], brief: bool = False
     ) -> tuple[list[Outcome], Columns]:
-        """How the searches ended, and the columns of what happened on their solution paths."""
+        """How the searches ended, and the columns of what happened on their solution paths.
+
+        `brief`: a throw-away run, with its guide from the start.
+        """
+        short: dict[str, Any] = (
+            {"max_nodes": 2, "guide_after": None if row.options.guide_after is None else 0} if brief else {}
+        )
         if self.experiment.ledger:
-            return _ledgers(some, options, guide)
+            return _ledgers(some, replace(row.options, **short), guide)
+
+        def plan(structure: Structure) -> Plan:
+            found = row.plan(structure, guide is not None or row.options.order == "oracle")
+            return replace(found, options=replace(found.options, **short))
+
         if guide is None:
-            policy = None if options.order == "oracle" else "plain"
-            return solve_together(some, policy=policy, places=places, block=1, **asdict(options)), {}
+            oracle = Oracle() if row.options.order == "oracle" else None
+            return _solved(Solver(plan, oracle), some, places, 1), {}
         witness = Witness(guide, some, path_only=row.asked == "path")
-        block = TOGETHER if options.after is None else 1
-        outcomes = solve_together(some, guide=witness, places=places, block=block, **asdict(options))
+        block = TOGETHER if row.options.guide_after is None else 1
+        outcomes = _solved(Solver(plan, witness), some, places, block)
         return outcomes, _path_columns(witness.paths())
 
     def _columns(self, row: Row, places: Sequence[int], outcomes: Sequence[Outcome]) -> Columns:
@@ -245,7 +260,7 @@ class Bench:
             "number": [self.instances.number[i] for i in places],
             "givens": [self.instances.givens[i] for i in places],
             "variables": [self.instances.variables[i] for i in places],
-            "cell": [self.instances.cell[i] for i in places],
+            "kind": [self.instances.kind[i] for i in places],
             "status": [str(o.status) for o in outcomes],
             "nodes": [o.nodes for o in outcomes],
             "backtracks": [o.backtracks for o in outcomes],
@@ -258,11 +273,18 @@ class Bench:
             "model_seconds": [o.guide_seconds if o.calls else 0.0 for o in outcomes],
             "around_seconds": [0.0] * count,
             "load_seconds": [0.0] * count,
+            "cpu_seconds": [0.0] * count,
             "options": [options] * count,
             "seed": [row.options.seed] * count,
             "version": [version()] * count,
             "machine": [machine()] * count,
         }
+
+
+def _solved(solver: Solver, some: Sequence[Instance], places: Sequence[int], block: int) -> list[Outcome]:
+    outcomes = [outcome for outcome in solver.run(some, places, block) if outcome]
+    assert len(outcomes) == len(some)  # nobody stops it
+    return outcomes
 
 
 def _path_columns(paths: Sequence[Path]) -> Columns:
@@ -275,7 +297,7 @@ def _path_columns(paths: Sequence[Path]) -> Columns:
 
 def _ledgers(some: Sequence[Instance], options: Options, guide: DiBS | None) -> tuple[list[Outcome], Columns]:
     """Searches with all that happened on their solution paths."""
-    from dibs.bench.ledger import ledgers
+    from dibs.study.ledger import ledgers
 
     found = ledgers(some, options, guide)
     paths = [ledger.decisions for ledger in found]

@@ -7,7 +7,7 @@ import json
 from dibs.commands.tally import duration, plural
 from dibs.problem import CNF, InputError, Instance
 from dibs.search import Outcome, Status
-from dibs.search.solve import Found
+from dibs.search.stream import Found
 
 Answer = tuple[int, Instance, Found]  # the first is the line where the puzzle begins
 
@@ -62,9 +62,9 @@ def row(line: int, instance: Instance, outcome: Outcome, wanted: int) -> str:
     return " ".join(parts) + "\n"
 
 
-def as_json(line: int, outcome: Outcome, wanted: int) -> str:
+def as_json(line: int, outcome: Outcome, wanted: int, plan: str) -> str:
     """One object on one line. A grid's solution is its one-line text, that of a CNF a list of signed numbers."""
-    fields = {"id": line, **outcome.as_dict()}
+    fields = {"id": line, **outcome.as_dict(), "plan": plan}
     if wanted > 1:
         fields["solutions"] = outcome.solutions
     return json.dumps(fields, separators=(",", ":")) + "\n"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused
 from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
-from dibs.search.solve import kernel_ready
+from dibs.errors import Refused
+from dibs.search.tree import kernel_ready
 
 if TYPE_CHECKING:
     from dibs.bench.experiment import Experiment

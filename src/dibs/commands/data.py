@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from cyclopts import App, Parameter
 
 from dibs import lists
-from dibs.commands import Refused
 from dibs.commands.terminal import Meter, Terminal
+from dibs.errors import Refused
 from dibs.lists import PuzzleList
 from dibs.problem.text import InputError
 from dibs.writing import explained

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused, source
+from dibs.commands import source
 from dibs.commands.fields import Flags, Given
 from dibs.commands.solve import COMPILING, LOADING
 from dibs.commands.terminal import Meter, Terminal
+from dibs.errors import Refused
 from dibs.guide import card
-from dibs.guide.guidance import Guidance
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.search.policy import POLICIES, PolicyName, chosen_fields
-from dibs.search.solve import kernel_ready
+from dibs.search.plan import POLICIES, PolicyName, Request, without_guide
+from dibs.search.tree import kernel_ready
 from dibs.writing import explained, write
 
 if TYPE_CHECKING:
-    from dibs.report.explain import Explained
-    from dibs.report.searched import Plan
+    from dibs.study.explain import Explained, ToExplain
 
-MOST = 1_000_000  # nodes of a search, unless --nodes says otherwise: the events of all of them are kept
+MOST = 1_000_000  # nodes of a search, unless --max-nodes says otherwise: the events of all of them are kept
 WIDTH = 100  # of tables that do not go to a terminal
 ORDERS = ("ascending", "lcv", "mcv", "random", "oracle")
 
@@ -59,7 +59,7 @@ def explain(
     every flag that you give goes before it: --guide relational-large is the
     paper's search with that guide, --level hidden its search with hidden
     singles. A formula is searched without a guide unless you name one. A
-    search ends with LIMIT at 1,000,000 nodes unless --nodes says otherwise.
+    search ends with LIMIT at 1,000,000 nodes unless --max-nodes says otherwise.
 
     --compare puts a second search beside it:
       ascending, lcv, mcv, random, oracle  the same with this order, no guide
@@ -81,8 +81,8 @@ def explain(
     """
     _check(limit, svg)
     flags = given.as_dict()
-    if flags.get("count", 1) != 1:
-        raise Refused("dibs: explain shows the search for one solution: leave --count out")
+    if flags.get("max_solutions", 1) != 1:
+        raise Refused("dibs: explain shows the search for one solution: leave --max-solutions out")
     text = source.find(puzzle)
     if text.name is None and isinstance(text.source, str) and text.source != "-":
         from dibs.report.stored import is_stored
@@ -91,16 +91,17 @@ def explain(
             own = {"compare": compare, "line": line, "policy": policy, "family": family, "box": box}
             return _again(text.source, {**own, **flags}, limit, svg, json)
     try:
-        options, guidance = _chosen(policy, flags)
-        second = None if compare is None else _compared(compare, options, guidance)
         number, instance = _only(text, line, family, box)
+        options, guidance = _chosen(policy, flags, instance)
+        second = None if compare is None else _compared(compare, options, guidance, instance)
     except ValueError as error:
         raise error if isinstance(error, InputError) else Refused(f"dibs: {error}") from None
-    from dibs.report.searched import Plan
+    from dibs.study.explain import ToExplain
 
-    told = policy is not None or "guide" in flags
-    plans = [Plan(policy or "paper", options, guidance, told), *([Plan(*second)] if second else [])]
-    found = _Work(instance, InputError("", text.label, number), limit).every(plans)
+    needs_guide = policy is not None or "guide" in flags
+    wanted = [ToExplain(policy or "paper", options, guidance, needs_guide)]
+    wanted += [ToExplain(*second)] if second else []
+    found = _Work(instance, InputError("", text.label, number), limit).every(wanted)
     return _show(instance, number, found, svg, json)
 
 
@@ -108,10 +109,10 @@ def _again(path: str, given: dict[str, Any], limit: int, svg: Path | None, json:
     """The searches that a file of `--json` holds, done again."""
     from dibs.report.stored import read
 
-    if told := [key for key, value in given.items() if value not in (None, "auto")]:
-        raise Refused(f"{path}: it says itself how to search: leave --{told[0]} out")
+    if flags := [key for key, value in given.items() if value not in (None, "auto")]:
+        raise Refused(f"{path}: it says itself how to search: leave --{flags[0]} out")
     stored = read(path)
-    found = _Work(stored.instance, InputError("", path), limit).every(stored.plans)
+    found = _Work(stored.instance, InputError("", path), limit).every(stored.requests)
     for one, nodes in zip(found, stored.nodes, strict=True):
         if one.nodes != nodes and isinstance(nodes, int):
             print(f"{path}: {one.name} had {nodes:,} nodes there and has {one.nodes:,} here", file=sys.stderr)
@@ -141,26 +142,25 @@ def _check(limit: int, svg: Path | None) -> None:
         raise Refused(f"{svg}: cannot be written: no such folder")
 
 
-def _chosen(policy: PolicyName | None, flags: dict[str, Any]) -> tuple[Options, Guidance]:
+def _chosen(policy: PolicyName | None, flags: dict[str, Any], instance: Instance) -> tuple[Options, Guidance]:
     """The records of the first search; order `oracle` is in the place of the paper's guide."""
-    flags = {"nodes": MOST} | flags
+    flags = {"max_nodes": MOST} | flags
     if policy is None and flags.get("order") == "oracle" and "guide" not in flags:
-        options, _ = chosen_fields("paper", {k: v for k, v in flags.items() if k != "order"})
-        return replace(options, order="oracle", trigger=flags.get("trigger", "always")), Guidance()
-    return chosen_fields(policy or "paper", flags)
+        found = Request("paper", {k: v for k, v in flags.items() if k != "order"}).plan(instance.structure)
+        return replace(found.options, order="oracle", trigger=flags.get("trigger", "always")), Guidance()
+    found = Request(policy or "paper", flags).plan(instance.structure)
+    return found.options, found.guidance
 
 
-def _compared(name: str, options: Options, guidance: Guidance) -> tuple[str, Options, Guidance]:
+def _compared(name: str, options: Options, guidance: Guidance, instance: Instance) -> tuple[str, Options, Guidance]:
     """The second search: all else equal, unless it is a policy."""
-    from dibs.search.race import alone
-
     if name in ORDERS:
         trigger = "always" if name == "oracle" else options.trigger
-        return name, replace(alone(options), asks=None, order=name, trigger=trigger), Guidance()  # type: ignore[arg-type]
+        return name, replace(without_guide(options), order=name, trigger=trigger), Guidance()  # type: ignore[arg-type]
     if name in POLICIES:
-        other = POLICIES[name]
-        limits = replace(other.options, nodes=options.nodes, seconds=options.seconds, seed=options.seed)
-        return name, limits, other.guidance
+        other = Request(name).plan(instance.structure)
+        limits = {limit: getattr(options, limit) for limit in ("max_nodes", "max_seconds", "seed")}
+        return name, replace(other.options, **limits), other.guidance
     if name in card.shipped() or Path(name).exists():
         card.find(name)
         order = "ascending" if options.order == "oracle" else options.order
@@ -191,15 +191,15 @@ class _Work:
         self.limit = limit
         self.measured = (0, 0)
 
-    def every(self, plans: list[Plan]) -> list[Explained]:
-        from dibs.report.searched import Searcher
+    def every(self, wanted: list[ToExplain]) -> list[Explained]:
+        from dibs.study.explain import Explainer
 
         def report(done: int, total: int) -> None:
             self.measured = done, total
 
         with Terminal(self.meter):
-            searcher = Searcher(self.instance, self.limit, place=self.place, report=report)
-            return [searcher.explained(plan) for plan in plans]
+            explainer = Explainer(self.instance, self.limit, place=self.place, report=report)
+            return [explainer.explained(request) for request in wanted]
 
     def meter(self, seconds: float) -> Meter | None:
         done, total = self.measured

@@ -7,8 +7,8 @@ from typing import Annotated, Any, get_type_hints
 
 from cyclopts import Parameter
 
-from dibs.guide.guidance import Guidance
-from dibs.search.options import Options
+from dibs.search.guidance import Guidance
+from dibs.search.options import ALIASES, Options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,9 +18,20 @@ class _Given:
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) is not None}
 
 
+_SHORT = {name: short for short, name in ALIASES.items()}
+
+
 def _optional(kind: type) -> list[tuple[str, Any, Any]]:
+    """The fields as flags; a limit also has its short name."""
     hints = get_type_hints(kind)
-    return [(f.name, hints[f.name] | None, field(default=None, metadata=f.metadata)) for f in fields(kind)]
+    found = []
+    for f in fields(kind):
+        flag: Any = hints[f.name] | None
+        if f.name in _SHORT:
+            names = "--" + f.name.replace("_", "-"), "--" + _SHORT[f.name]
+            flag = Annotated[flag, Parameter(name=names)]
+        found.append((f.name, flag, field(default=None, metadata=f.metadata)))
+    return found
 
 
 Given: Any = make_dataclass(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from dibs.commands import Refused
 from dibs.commands.making import Looked, lines, write
 from dibs.commands.output import FileOutput, FolderOutput, Output
 from dibs.commands.source import parse_box
 from dibs.commands.terminal import Terminal
+from dibs.errors import Refused
 from dibs.problem import InputError, Instance, Sudoku, read_instances
 from dibs.problem.shape import Box, shape
 from dibs.problem.structure import Level

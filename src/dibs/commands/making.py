@@ -8,12 +8,12 @@ from pathlib import Path
 from queue import Empty, Queue
 from threading import Event, Thread
 
-from dibs.commands import Refused
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.output import FileOutput, Output, writing
 from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.errors import Refused
 from dibs.problem import InputError, Instance, Latin
-from dibs.search.solve import kernel_ready
+from dibs.search.tree import kernel_ready
 
 READ_AHEAD = 64
 PATIENCE = 0.1  # seconds between two looks at Ctrl-C

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import App, Parameter
 
-from dibs.commands import Refused
 from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.errors import Refused
 from dibs.problem.text import InputError
-from dibs.search.solve import kernel_ready
+from dibs.search.tree import kernel_ready
 
 if TYPE_CHECKING:
     from dibs.model.evaluate import Evaluation
@@ -70,7 +70,7 @@ def evaluate(
     sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = None,
     seed: Annotated[int, Parameter(help="of the random relabelling")] = 0,
     threads: Annotated[int, Parameter(help="threads of one forward pass")] = 1,
-    bare: Annotated[bool, Parameter(help="the network alone, without following singles first")] = False,
+    network_only: Annotated[bool, Parameter(help="the network alone, without following singles first")] = False,
     json: Json = False,
     figure: Annotated[Path | None, Parameter(help="write a reliability diagram: .svg, .png or .pdf")] = None,
 ) -> int:
@@ -84,7 +84,7 @@ def evaluate(
     states. --json has every depth and every bin.
 
     A relational guide follows what is certain (singles in any row, column,
-    box or cell) before it asks its network; --bare judges the network alone.
+    box or cell) before it asks its network; --network-only judges the network alone.
 
     For example:
       dibs model eval relational --puzzles sample17
@@ -98,7 +98,7 @@ def evaluate(
         check(figure)
     from dibs.guide.denoiser import Denoiser
 
-    denoiser = Denoiser.load(guide, threads, bare=bare)
+    denoiser = Denoiser.load(guide, threads, network_only=network_only)
     some = _read(puzzles, sample)
     found = _watched(denoiser, some, puzzles, level, seed)
     if json:
@@ -106,13 +106,14 @@ def evaluate(
 
         print(
             encoder.dumps(
-                {"guide": described(denoiser.folder, denoiser.card), "list": puzzles, "bare": bare} | found.as_dict()
+                {"guide": described(denoiser.folder, denoiser.card), "list": puzzles, "network_only": network_only}
+                | found.as_dict()
             )
         )
     else:
         from dibs.report.evaluation import tables
 
-        name = f"{guide} (network alone)" if bare else guide
+        name = f"{guide} (network alone)" if network_only else guide
         _print(tables(f"{name} on {puzzles}: {found.puzzles:,} puzzles, relabelled, level {level}", found))
     if figure:
         from dibs.report.reliability import draw

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dibs.commands import Refused
 from dibs.commands.terminal import Terminal
+from dibs.errors import Refused
 from dibs.writing import begun, explained
 from dibs.writing import write as write_file
 

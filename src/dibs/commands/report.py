@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused
 from dibs.commands.terminal import Meter, Terminal
+from dibs.errors import Refused
 
 if TYPE_CHECKING:
     from dibs.report.section import Section

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused
+from dibs.errors import Refused
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 

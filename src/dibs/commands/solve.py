@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
+import json as encoder
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import chain, islice
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused, answer, source
-from dibs.commands.engine import Engine
+from dibs.commands import answer, source
 from dibs.commands.fields import Flags, Given
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.tally import Tally
 from dibs.commands.terminal import Meter, Terminal, pace
-from dibs.engines.options import EngineName
-from dibs.engines.registry import ENGINES, check_proofs
+from dibs.errors import Refused
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.reading import Family, Item
 from dibs.search import Outcome
-from dibs.search.options import Options
-from dibs.search.policy import PolicyName, Waiting, chosen_fields, waiting
-from dibs.search.solve import kernel_ready, solve_batches
+from dibs.search.external.proof import about_proof
+from dibs.search.external.registry import ENGINES, EngineName
+from dibs.search.plan import PolicyName, Request
+from dibs.search.solver import Solver
+from dibs.search.stream import solve_batches
+from dibs.search.tree import kernel_ready
 
 COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
 LOADING = "loading the guide"
 
-_TAKES = ", ".join(f"{engine.takes} to {name}" for name, engine in ENGINES.items())
+_TAKES = ", ".join(f"{engine.takes} to {name}" for name, engine in ENGINES.items() if engine.takes)
 _ENGINE = f"what searches: dibs itself or another solver; a guide gives {_TAKES}"
 
 
@@ -41,6 +42,7 @@ def solve(
     given: Flags = Given(),  # noqa: B008 (frozen)
     engine: Annotated[EngineName, Parameter(help=_ENGINE)] = "own",
     proof: Annotated[str | None, Parameter(help="write a DRAT proof of UNSAT to this file")] = None,
+    plan: Annotated[bool, Parameter(help="say how it would be searched, and do not search")] = False,
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
@@ -54,37 +56,39 @@ def solve(
 
     One puzzle is answered with its grid and what the search cost. Of many,
     each is a line LINE STATUS SOLUTION, where LINE is where it begins (with
-    --count above 1: LINE STATUS SOLUTIONS SOLUTION); a summary goes to
+    --max-solutions above 1: LINE STATUS SOLUTIONS SOLUTION); a summary goes to
     standard error. A formula is answered as in SAT competitions, with the
     exit codes 10, 20 and 0. Bad input or options: exit code 2; so is a puzzle
     of many that could not be solved, after all others.
 
     --json has the fields id (LINE), status, solution, nodes, backtracks, asks,
-    calls, depth, seconds and guide_seconds; with --count above 1 also
-    solutions. seconds is the search alone, guide_seconds what its guide took;
-    the limit --seconds is on their sum.
+    calls, depth, seconds, guide_seconds, search (which one answered) and plan;
+    with --max-solutions above 1 also solutions. seconds is the search alone,
+    guide_seconds what its guide took; --max-seconds limits their sum.
 
-    --policy says how to search; every flag that you give goes before it.
+    --policy says how to search; every flag that you give goes before it, or is
+    refused. --plan says what comes of both.
       auto    plain search, and a guided one beside it once a puzzle has proved
-              to be hard (the default, if no flag says how to search)
+              to be hard; nogoods in grids above 16x16 (the default, if no flag
+              says how to search)
       guided  guided from the first node on, asked rarely, with restarts
       paper   DiBS as in the paper: --guide relational --level naked
               --trigger binary --alpha 0.8 --steps 1
-      plain   classical search: --level hidden --tie reach, no guide
+      plain   classical search: --level hidden --tie impact, no guide
     Without --policy, flags from --level to --guide are taken as they are:
     --level naked is plain search with naked singles, --guide relational asks
     that guide at the nodes that --trigger names. calls are forward passes.
 
     --engine hands the problem to another solver. It asks --guide once, about
-    the root, for phases (glucose4, cadical195) or hints (cp-sat); --seconds is
-    as ever. Its decisions are counted as nodes, its conflicts as backtracks.
-    --proof FILE (glucose4, cadical195) writes a DRAT proof; a puzzle's formula
-    goes to FILE.cnf.
+    the root, for phases (glucose4, cadical195) or hints (cp-sat; kissat takes
+    no guide); --seconds is as ever. Its decisions are counted as nodes, its
+    conflicts as backtracks. --proof FILE (all but cp-sat) writes a DRAT proof;
+    a puzzle's formula goes to FILE.cnf.
 
     For example:
       dibs solve 4.....1..3.....2
-      dibs solve puzzles.txt.gz --tie degree --nodes 100000 --json
-      dibs solve square.txt --family latin --count 2
+      dibs solve puzzles.txt.gz --tie degree --max-nodes 100000 --json
+      dibs solve square.txt --family latin --max-solutions 2
       cat formula.cnf | dibs solve -
       dibs solve puzzles.txt --policy paper --json
       dibs solve puzzles.txt --policy guided --select confident --keep 0.8
@@ -94,30 +98,20 @@ def solve(
     if workers is not None and workers < 1:
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
     text = source.find(puzzle)
-    other: Engine | None = None
     try:
-        if proof is not None:
-            check_proofs(engine)
-        if engine == "own":
-            options, guidance = chosen_fields(policy, given.as_dict())
-            guide = waiting(guidance) if guidance.guide else None
-        else:
-            own = {"policy": policy, "workers": workers}
-            own = {key: value for key, value in own.items() if value is not None}
-            other = Engine(engine, {**own, **given.as_dict()}, proof)
-            options, guide = Options(), other.guide
+        request = Request(policy, given.as_dict(), engine=engine)
+        solver = Solver.of(request, proof=proof)
         items = read_instances(text.source, family, source.parse_box(box), name=text.name, limits=limits)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
-    if guide and options.after is None and guide.guidance.guide != "auto":
-        with Terminal(lambda seconds: Meter(LOADING) if seconds > 1 else None):
-            guide.load()
     with Interrupt() as interrupt:
         items = interrupt.reading(items)
+        run = _Run(interrupt, request, solver, json, workers, text)
+        if plan:
+            return run.planned(items)
         first = list(islice(items, 2))
         if proof is not None and len(first) > 1:
             raise Refused("dibs: a proof is about one puzzle or formula, and there are several")
-        run = _Run(interrupt, options, guide, json, workers, text, other)
         return run.one(*first[0]) if len(first) == 1 else run.many(chain(first, items))
 
 
@@ -127,41 +121,53 @@ class _Run:
     def __init__(
         self,
         interrupt: Interrupt,
-        options: Options,
-        guide: Waiting | None,
+        request: Request,
+        solver: Solver,
         json: bool,
         workers: int | None,
         given: source.Input,
-        engine: Engine | None = None,
     ) -> None:
         self.interrupt = interrupt
-        self.options = options
-        self.guide = guide
+        self.request = request
+        self.solver = solver
         self.json = json
         self.workers = workers
         self.given = given
-        self.engine = engine
+        self.wanted = request.options.max_solutions
         self.tally = Tally()
         self.lines: int | None = None  # of the file; counted when somebody waits
 
     def solved(self, problems: Iterator[tuple[int, Instance]]) -> Iterator[list[answer.Answer]]:
         """Batches of answers. The search runs in threads, so that Ctrl-C is heard even while the kernel compiles."""
-        if self.engine is not None:
-            return self.engine.solved(problems, self.interrupt.stop.is_set)
-        settings = asdict(self.options)
-        if self.guide is None:
-            settings["policy"] = "plain"
-        return solve_batches(problems, guide=self.guide, workers=self.workers, stop=self.interrupt.stop, **settings)
+        return solve_batches(problems, self.solver, self.workers, self.interrupt.stop)
 
     def checked(self, line: int, item: Instance | InputError) -> Instance | InputError:
-        """An instance that the guide cannot take becomes an error of its line."""
-        if self.guide is None or self.options.after is not None or isinstance(item, InputError):
+        """An instance that has no plan, or that the guide cannot take, becomes an error of its line."""
+        if isinstance(item, InputError):
             return item
         try:
-            reason = self.guide.refusal(item.structure)
+            plan = self.solver.plan(item)
+            needs = plan.guided and self.solver.guide is not None and plan.options.guide_after is None
+            reason = self.solver.guide.refusal(item.structure) if needs and self.solver.guide else None
+            if self.request.said.get("guide") is not None and not plan.guided:
+                reason = "; ".join(plan.notes)
         except Exception as error:
             return answer.failure(error, self.given.label, line)
         return InputError(reason, self.given.label, line) if reason else item
+
+    def planned(self, items: Iterator[Item]) -> int:
+        """Say what would be done, once for puzzles that have the same plan."""
+        known: set[str] = set()
+        for line, item in items:
+            item = self.checked(line, item)
+            if isinstance(item, InputError):
+                raise item
+            plan = self.solver.plan(item)
+            text = encoder.dumps({"id": line, **plan.as_dict()}) if self.json else plan.describe()
+            if plan.describe() not in known:
+                known.add(plan.describe())
+                print(text)
+        return 0
 
     def one(self, line: int, item: Instance | InputError) -> int:
         item = self.checked(line, item)
@@ -177,26 +183,29 @@ class _Run:
             if isinstance(outcome, Exception):
                 named = isinstance(outcome, InputError) and outcome.file
                 raise outcome if named else answer.failure(outcome, self.given.label, line) from None
-            wanted = self.options.count
-            name = self.engine.name if self.engine else None
-            write = answer.as_json(line, outcome, wanted) if self.json else answer.one(item, outcome, wanted, name)
-            terminal.rows(write)
-            if self.engine and (about := self.engine.about_proof(item, outcome)):
-                terminal.say(about)
+            engine = None if self.request.engine == "own" else self.request.engine
+            terminal.rows(
+                self.json_row(line, item, outcome) if self.json else answer.one(item, outcome, self.wanted, engine)
+            )
+            if self.solver.proof is not None:
+                terminal.say(about_proof(self.solver.proof, item, outcome))
             return answer.exit_code(item, outcome)
+
+    def json_row(self, line: int, instance: Instance, outcome: Outcome) -> str:
+        return answer.as_json(line, outcome, self.wanted, self.solver.plan(instance).name)
 
     def many(self, items: Iterator[Item]) -> int:
         """Good ones are solved, bad ones reported; what was finished before a Ctrl-C is printed and summed up."""
-        tally, wanted = self.tally, self.options.count
+        tally = self.tally
         broken: InputError | None = None
         with Terminal(self.working) as terminal:
             try:
                 for batch in self.solved(self.good(items, terminal)):
                     solved = [(line, i, found) for line, i, found in batch if isinstance(found, Outcome)]
                     if self.json:
-                        rows = [answer.as_json(line, outcome, wanted) for line, _, outcome in solved]
+                        rows = [self.json_row(*one) for one in solved]
                     else:
-                        rows = [answer.row(line, instance, outcome, wanted) for line, instance, outcome in solved]
+                        rows = [answer.row(*one, self.wanted) for one in solved]
                     if solved:
                         terminal.rows("".join(rows))
                         tally.add(solved[-1][0], (outcome for _, _, outcome in solved))
@@ -229,7 +238,7 @@ class _Run:
         terminal.say(str(error))
 
     def waiting(self, seconds: float) -> Meter | None:
-        if seconds > 1 and self.engine is None and not kernel_ready():
+        if seconds > 1 and self.request.engine == "own" and not kernel_ready():
             return Meter(COMPILING)
         return Meter(f"searching, {seconds:.0f} s") if seconds > 2 else None
 

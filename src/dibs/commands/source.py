@@ -9,7 +9,7 @@ import stat
 import sys
 from typing import NamedTuple
 
-from dibs.commands import Refused
+from dibs.errors import Refused
 from dibs.problem.shape import Box
 from dibs.problem.text import GZIP_MAGIC, XZ_MAGIC, Source
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from dibs.commands import Refused
 from dibs.commands.terminal import Meter, Terminal
+from dibs.errors import Refused
 from dibs.problem import InputError
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def train(
 
 
 def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:
-    from dibs.model import puzzles, several
+    from dibs.model import many_solutions, puzzles
 
     try:
         if plan.data.several:
-            return several.load(plan.data, screen.making)
+            return many_solutions.load(plan.data, screen.making)
         return puzzles.load(plan.data, cache, screen.making)
     except InputError:
         raise

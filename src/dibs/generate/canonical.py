@@ -32,7 +32,7 @@ def canonical_forms(puzzles: Values) -> list[bytes]:
 
     if not len(puzzles):
         return []
-    engine = engine_of(_NINE, puzzles, count=2)
+    engine = engine_of(_NINE, puzzles, max_solutions=2)
     engine.run()
     if (engine.counters.solutions != 1).any():
         raise ValueError("the canonical form is defined for puzzles with exactly one solution")

@@ -12,28 +12,28 @@ from dibs.problem.sudoku import Sudoku
 from dibs.search.options import Options
 
 if TYPE_CHECKING:
-    from dibs.search.engine import Engine
+    from dibs.search.tree.search import TreeSearch
 
 BLOCK = 64
 
 
 def engine_of(
     of: Shape, values: NDArray[np.uint8], *, answers: int = 1, guided: bool = False, **options: Any
-) -> Engine:
+) -> TreeSearch:
     """An engine over the grids `values` [k, cells], which must not change any more. Keywords are those of `Options`."""
-    from dibs.search.engine import Engine  # Numba comes with it
+    from dibs.search.tree.search import TreeSearch  # Numba comes with it
 
     grids = [Sudoku._of(of, row) for row in values]
-    return Engine(grids, Options(**options), guided=guided, static=guided, block=BLOCK, answers=answers)
+    return TreeSearch(grids, Options(**options), guided=guided, static=guided, block=BLOCK, answers=answers)
 
 
 def uniqueness(of: Shape, values: NDArray[np.uint8], nodes: int | None = None) -> NDArray[np.int64]:
     """[k] 1 if a grid has one solution, 0 if it has none or more, -1 if `nodes` did not suffice to tell."""
     if not len(values):
         return np.zeros(0, np.int64)
-    engine = engine_of(of, values, count=2, nodes=nodes)
+    engine = engine_of(of, values, max_solutions=2, max_nodes=nodes)
     engine.run()
-    from dibs.search.state import LIMIT
+    from dibs.search.tree.state import LIMIT
 
     phase, solutions = engine.counters.phase, engine.counters.solutions
     return np.where((phase == LIMIT) & (solutions < 2), -1, solutions == 1)

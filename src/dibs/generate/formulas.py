@@ -100,14 +100,14 @@ def _distinct(variables: int, clauses: int, k: int, rng: np.random.Generator) ->
 
 def _has_solution(formula: CNF) -> bool:
     """By clause learning where it pays and python-sat is installed; which of the two cannot matter."""
-    from dibs.engines import solve
-    from dibs.search.engine import Engine
     from dibs.search.options import Options
+    from dibs.search.solve import solve
+    from dibs.search.tree.search import TreeSearch
 
     if formula.variables > LEARNING:
         with suppress(InputError):
-            return solve(formula, "glucose4").solution is not None
-    engine = Engine([formula], Options(level="naked", tie="reach", order="jw"))
+            return solve(formula, engine="glucose4").solution is not None
+    engine = TreeSearch([formula], Options(level="naked", tie="impact", order="jw"))
     engine.run()
     return bool(engine.counters.solutions[0])
 

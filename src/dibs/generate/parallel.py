@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from dibs.search.solve import cores
+from dibs.search.stream import cores
 
 T = TypeVar("T")
 

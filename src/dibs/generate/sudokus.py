@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dibs.generate.check import engine_of, uniqueness
 from dibs.generate.parallel import in_order
-from dibs.guide.asks import Asks, Guide
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.sudoku import Sudoku, check_box
+from dibs.search.contract import Asks, Guide
 
 Values = NDArray[np.uint8]
 
@@ -170,7 +170,7 @@ def full_grids(of: Shape, random: Sequence[np.random.Generator]) -> Values:
     waiting = np.arange(len(random))
     nodes = of.cells
     while len(waiting):
-        engine = engine_of(of, grids[waiting], guided=True, nodes=nodes)
+        engine = engine_of(of, grids[waiting], guided=True, max_nodes=nodes)
         engine.run(_Scores([random[i] for i in waiting.tolist()]))
         found = engine.counters.solutions > 0
         for row in np.flatnonzero(found).tolist():

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 from time import perf_counter
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide.card import Card, find, verify
-from dibs.guide.guidance import Runtime
 from dibs.guide.relations import relations
+from dibs.guide.runtime import Backend, backend
 from dibs.problem.structure import Structure
 from dibs.problem.text import InputError
+from dibs.search.guidance import Runtime
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -23,19 +24,6 @@ LITERALS = 729  # of a 9x9 grid
 EXCLUDED = np.float32(-50)  # the log-probability of what singles exclude, whatever the network's scale
 
 
-class Backend(Protocol):
-    """What runs the model."""
-
-    def refusal(self, structure: Structure) -> str | None:
-        """Why problems of this structure cannot be taken, in a line that names what can; None if they can."""
-
-    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
-        """Raw logits [n, L] of the states with the literals `open_` and `true` [n, L]; only open literals matter."""
-
-    def example(self) -> tuple[Structure, Bools, Bools]:
-        """A structure that can be taken, and a state of it as `open_` and `true` [1, L]."""
-
-
 class Denoiser:
     """A model that has been checked, and what it has done so far: `calls` of the backend, `states`, `seconds`.
 
@@ -43,28 +31,28 @@ class Denoiser:
     end, as `hidden` propagation does. What they decide has probability 1 or 0, and the network, which would need a
     round for each link of such a chain, gets a smaller state. Where singles run into a contradiction the state has no
     solution and the order of values does not matter: all its literals have probability 0, and neither the network nor,
-    below that state, this guide is asked. `bare` leaves that out: the network alone.
+    below that state, this guide is asked. `network_only` leaves that out: the network alone.
     """
 
-    def __init__(self, backend: Backend, folder: Path, card: Card, bare: bool = False) -> None:
+    def __init__(self, backend: Backend, folder: Path, card: Card, network_only: bool = False) -> None:
         self.backend = backend
         self.folder = folder
         self.card = card
         # In a formula the search's own unit propagation has followed them.
-        self.settles = card.kind == "relational" and card.family != "cnf" and not bare
+        self.settles = card.kind == "relational" and card.family != "cnf" and not network_only
         self._run(*backend.example())  # what is compiled or allocated at the first call must not count as a query
         self.calls = 0
         self.states = 0
         self.seconds = 0.0
 
     @classmethod
-    def load(cls, name_or_path: str | Path, threads: int = 1, runtime: Runtime = "auto", *, bare: bool = False) -> Self:
+    def load(
+        cls, name_or_path: str | Path, threads: int = 1, runtime: Runtime = "auto", *, network_only: bool = False
+    ) -> Self:
         """A guide that comes with dibs, by its name, or from a folder; its files are checked against its card."""
         folder = find(name_or_path)
         card = verify(folder)
-        from dibs.guide.runtime import backend
-
-        return cls(backend(folder, card, threads, runtime), folder, card, bare)
+        return cls(backend(folder, card, threads, runtime), folder, card, network_only)
 
     def refusal(self, structure: Structure) -> str | None:
         """Why these weights cannot take problems of this structure, or None."""

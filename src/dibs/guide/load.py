@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.guidance import Guidance, Runtime
 from dibs.guide.score import DiBS
+from dibs.search.guidance import Guidance, Runtime
 
 
 def load_guide(
@@ -17,22 +16,16 @@ def load_guide(
     steps: int = 1,
     threads: int = 1,
     runtime: Runtime = "auto",
-    bare: bool = False,
+    network_only: bool = False,
 ) -> DiBS:
     """The paper's guide with trained weights: one that comes with dibs (`relational`, `transformer`), or a folder.
 
     `alpha`: weight of the model's preference against consistency; `steps`: denoising steps, a forward pass each;
     `threads`: of one forward pass; `runtime`: "onnx" for ONNX Runtime even where compiled code is faster;
-    `bare`: a relational guide's network alone, without following singles first.
+    `network_only`: a relational guide's network alone, without following singles first.
     The files are checked against their card; anything wrong raises InputError.
     """
-    Guidance(guide=str(name_or_path), alpha=alpha, steps=steps, threads=threads, runtime=runtime, bare=bare)  # checks
-    return DiBS(Denoiser.load(name_or_path, threads, runtime, bare=bare), alpha, steps)
-
-
-def chosen(guidance: Guidance) -> DiBS | None:
-    """The guide that an options record names, or None."""
-    if guidance.guide is None:
-        return None
-    settings = asdict(guidance)
-    return load_guide(settings.pop("guide"), **settings)
+    Guidance(
+        guide=str(name_or_path), alpha=alpha, steps=steps, threads=threads, runtime=runtime, network_only=network_only
+    )  # checks
+    return DiBS(Denoiser.load(name_or_path, threads, runtime, network_only=network_only), alpha, steps)

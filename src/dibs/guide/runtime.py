@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide.card import AGAIN, CARD, ONNX, WEIGHTS, Card
-from dibs.guide.denoiser import Backend
-from dibs.guide.guidance import Runtime
+from dibs.guide.codec import check_vocabulary, encode, from_true
 from dibs.problem.cnf import CNF
 from dibs.problem.shape import shape
 from dibs.problem.structure import Structure
 from dibs.problem.sudoku import default_box
 from dibs.problem.text import InputError
+from dibs.search.guidance import Runtime
 
 if TYPE_CHECKING:
     from dibs.guide.graph import Graph
@@ -31,6 +31,19 @@ Floats = NDArray[np.float32]
 
 GPU, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 SILENT = 4  # what ONNX Runtime has to say is raised, in one line
+
+
+class Backend(Protocol):
+    """What runs the model."""
+
+    def refusal(self, structure: Structure) -> str | None:
+        """Why problems of this structure cannot be taken, in a line that names what can; None if they can."""
+
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        """Raw logits [n, L] of the states with the literals `open_` and `true` [n, L]; only open literals matter."""
+
+    def example(self) -> tuple[Structure, Bools, Bools]:
+        """A structure that can be taken, and a state of it as `open_` and `true` [1, L]."""
 
 
 def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto") -> Backend:
@@ -203,8 +216,6 @@ class Transformer:
         if self.cells != self.size**2 or card.family != "sudoku" or box is None:
             raise InputError(f"config has {self.cells} cells and {self.size} values: no Sudoku", str(folder))
         self.box = box
-        from dibs.model.codec import check_vocabulary
-
         try:
             check_vocabulary(self.size, self.vocabulary)
         except ValueError as error:
@@ -217,8 +228,6 @@ class Transformer:
         return f"these weights take {self.size}x{self.size} Sudokus; this puzzle is {_described(structure)}{hint}"
 
     def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
-        from dibs.model.codec import encode, from_true
-
         tokens = encode(from_true(true, self.size), self.size, self.vocabulary)
         return self.session.run((len(tokens), self.cells, self.size), tokens=tokens).reshape(open_.shape)
 

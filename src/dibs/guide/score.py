@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks, Guide
-from dibs.guide.guidance import Guidance
 from dibs.guide.relations import relations
 from dibs.guide.steps import LogProbabilities, compile_loops, denoise, refusal
 from dibs.problem.structure import Structure
+from dibs.search.contract import Asks, Guide
+from dibs.search.guidance import Guidance
 
 FLOOR = -100.0  # log-probabilities below it count as this much: probability 0 must not make a sum infinite
 

@@ -21,9 +21,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
 from dibs.guide.relations import Lists, relations
 from dibs.problem.structure import Structure
+from dibs.search.contract import Asks
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]

@@ -7,25 +7,25 @@ nodes of the failing siblings that were tried before the right value.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.generate.check import engine_of
-from dibs.model.codec import from_true
-from dibs.model.judge import Judged
+from dibs.guide.codec import from_true
 from dibs.problem.shape import Shape
 from dibs.problem.structure import Level
-from dibs.search.options import Tie
+from dibs.problem.sudoku import Sudoku
+from dibs.search.options import Options, Tie
+from dibs.study import siblings
+from dibs.study.judge import Judged
+from dibs.study.siblings import Report, Sibling
 
 Ints = NDArray[np.int64]
-Report = Callable[[int, int], None]  # how many are done, of how many
 
 NODES = 20_000  # of one failing sibling; a larger one counts as this much
-BATCH = 256
+BATCH = 256  # states that are unpacked at once
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,8 @@ def sibling_nodes(
     `values` [k, cells] are the cells that each state has assigned, forced ones included (propagation has one fixpoint,
     so it does not matter which of them were decided); `literal` [k] is the wrong choice.
     """
-    from dibs.search.state import LIMIT, UNSAT
-
-    grids = values.copy()
-    grids[np.arange(len(grids)), literal // of.size] = literal % of.size + 1
-    engine = engine_of(of, grids, level=level, tie=tie, nodes=limit)
-    engine.run()
-    phase, nodes = engine.counters.phase, engine.counters.nodes
-    assert ((phase == UNSAT) | (phase == LIMIT)).all(), "a wrong value led to a solution: the puzzle has several"
-    return nodes.copy(), int((phase == LIMIT).sum())
+    path = [(int(one),) for one in literal]
+    some = [Sibling(Sudoku._of(of, row), i, one) for i, (row, one) in enumerate(zip(values, path, strict=True))]
+    found = siblings.measure(some, Options(level=level, tie=tie), limit)
+    assert not any(one.solvable for one in found), "a wrong value led to a solution: the puzzle has several"
+    return np.array([one.nodes for one in found], np.int64), sum(one.cut for one in found)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from dibs.model.codec import MASK
+from dibs.guide.codec import MASK
 
 STEPS = 20  # T
 ALPHA, GAMMA = 0.25, 1.0  # of the token reweighting

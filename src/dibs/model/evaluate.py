@@ -18,14 +18,14 @@ from dibs.generate.canonical import shuffled
 from dibs.generate.check import engine_of
 from dibs.guide.steps import LogProbabilities, refusal
 from dibs.model import cost, speed
-from dibs.model.calibration import Reliability
-from dibs.model.judge import Accuracy, Judged, judge
 from dibs.model.states import solution_paths, truth
 from dibs.problem.shape import Shape
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import Sudoku
 from dibs.problem.text import InputError
 from dibs.search.options import Tie
+from dibs.study.judge import Accuracy, Judged, judge
+from dibs.study.reliability import Reliability
 
 Values = NDArray[np.uint8]
 Progress = Callable[[str, int, int], None]  # what is done, how much of it, of how much
@@ -127,7 +127,7 @@ def _solutions(of: Shape, values: Values, progress: Progress) -> Values:
     """[n, cells] the solution of each puzzle."""
     solutions = np.zeros_like(values)
     for at in range(0, len(values), BLOCK):
-        engine = engine_of(of, values[at : at + BLOCK], count=2)
+        engine = engine_of(of, values[at : at + BLOCK], max_solutions=2)
         engine.run()
         for row, found in enumerate(engine.counters.solutions.tolist()):
             if found != 1:

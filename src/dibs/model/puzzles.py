@@ -23,7 +23,7 @@ from dibs.generate.check import engine_of
 from dibs.model.config import SOURCES, Data
 from dibs.problem import InputError
 from dibs.problem.shape import Shape, shape
-from dibs.search.solve import cores
+from dibs.search.stream import cores
 from dibs.writing import explained, replacing
 
 Values = NDArray[np.uint8]

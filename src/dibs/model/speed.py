@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide.steps import LogProbabilities
-from dibs.model.judge import Judged
 from dibs.problem.structure import Structure
+from dibs.study.judge import Judged
 
 Bools = NDArray[np.bool_]
 Report = Callable[[int, int], None]  # how many are done, of how many

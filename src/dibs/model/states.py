@@ -9,10 +9,10 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
 from dibs.problem.shape import Shape
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import Sudoku
+from dibs.search.contract import Asks
 from dibs.search.options import Options, Tie
 
 Values = NDArray[np.uint8]
@@ -41,11 +41,11 @@ def solution_paths(
 
     `asks.rows` says which puzzles the states belong to. A puzzle that propagation solves has none.
     """
-    from dibs.search.engine import Engine
+    from dibs.search.tree.search import TreeSearch
 
     true = truth(of, solutions)
     grids = [Sudoku._of(of, row) for row in puzzles]
-    engine = Engine(grids, Options(level=level, tie=tie, seed=seed), guided=True, block=BLOCK)
+    engine = TreeSearch(grids, Options(level=level, tie=tie, seed=seed), guided=True, block=BLOCK)
     while asks := engine.advance():
         yield asks
         engine.answer(asks, true[asks.rows])

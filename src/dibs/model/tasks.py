@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dibs.guide.codec import encode, from_true
 from dibs.guide.graph import graph, graph_of
 from dibs.model import diffusion
-from dibs.model.codec import encode, from_true
 from dibs.model.config import Config
+from dibs.model.many_solutions import ManySolutions, State, joined
 from dibs.model.puzzles import Puzzles, fingerprint, shape_of
 from dibs.model.relational import Inputs, Relational, cell_log_probabilities
-from dibs.model.several import Several, State, joined
 from dibs.model.states import Bools, Values, truth, walk
 from dibs.model.transformer import Transformer
 from dibs.model.validation import Validation, held_out
@@ -54,11 +54,11 @@ class Task(Protocol):
         """The loss of a prepared batch, and the hidden state that a further segment goes on from, if there is one."""
 
 
-Sources = dict[str, Puzzles] | Several
+Sources = dict[str, Puzzles] | ManySolutions
 
 
 def task(config: Config, sources: Sources) -> Task:
-    if isinstance(sources, Several):
+    if isinstance(sources, ManySolutions):
         return SeveralTask(config, sources)
     kind = RelationalTask if config.model.kind == "relational" else TransformerTask
     return kind(config, sources)
@@ -233,7 +233,7 @@ class TransformerTask(_Puzzled):
 class SeveralTask:
     """States on the way to one of several solutions; the target is how many of those known have a literal true."""
 
-    def __init__(self, config: Config, several: Several) -> None:
+    def __init__(self, config: Config, several: ManySolutions) -> None:
         self.config = config
         self.several = several
         self.family = several.family

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dibs.model.codec import VOCABULARY, check_vocabulary, digits
+from dibs.guide.codec import VOCABULARY, check_vocabulary, digits
 
 DEVIATION = 0.02  # of initial embeddings, as in GPT-2
 

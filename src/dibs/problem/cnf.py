@@ -16,6 +16,7 @@ from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.linear import Unequal, counted, impossible_bounds
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.text import Source, open_text
+from dibs.writing import write
 
 
 class CNF(Instance):
@@ -110,8 +111,6 @@ class CNF(Instance):
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """DIMACS text as a file, which is there whole or not at all."""
-        from dibs.writing import write  # which knows InputError, of this package
-
         write(path, self.format().encode("ascii"))
 
     def decode(self, literals: NDArray[np.int64]) -> list[int]:

@@ -233,11 +233,11 @@ class Model:
             given=self._given,
         )
 
-    def solve(self, engine: str = "own", **options: Any) -> Outcome:
-        """`dibs.solve`, or another engine; `outcome[variable]` is its value."""
-        from dibs.engines import solve
+    def solve(self, **options: Any) -> Outcome:
+        """`dibs.solve`; `outcome[variable]` is its value."""
+        from dibs.search import solve
 
-        return solve(self.problem(), engine, **options)
+        return solve(self.problem(), **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """A file that `dibs solve` and `dibs.Problem.read` take, there whole or not at all."""

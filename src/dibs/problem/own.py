@@ -17,6 +17,7 @@ from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.linear import impossible_bounds
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.text import Source, open_text
+from dibs.writing import write
 
 Group = Iterable[Any]  # numbers of literals, or their names; `Not` of one is its negation
 KINDS = ("exactly_one", "at_most_one", "at_least_one", "implied")
@@ -98,7 +99,6 @@ class Problem(Instance):
     def save(self, path: str | os.PathLike[str]) -> None:
         """A JSON file that `read` and `dibs solve` take, there whole or not at all."""
         from dibs.problem.stored import to_json
-        from dibs.writing import write
 
         write(path, to_json(self).encode("utf-8"))
 

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from difflib import get_close_matches
 from typing import IO, Any, BinaryIO, Self, TextIO, cast
 
+from dibs.errors import InputError as InputError
 from dibs.problem.limits import DEFAULT, InputLimits
 
 Source = str | os.PathLike[str] | TextIO
@@ -20,34 +21,6 @@ Source = str | os.PathLike[str] | TextIO
 GZIP_MAGIC = b"\x1f\x8b"
 XZ_MAGIC = b"\xfd7zXZ\x00"
 DAMAGED = (EOFError, gzip.BadGzipFile, zlib.error, lzma.LZMAError)
-
-
-class InputError(ValueError):
-    """Something wrong in a user's text; lines and columns count from 1, None is unknown."""
-
-    def __init__(
-        self, message: str, file: str | None = None, line: int | None = None, column: int | None = None
-    ) -> None:
-        super().__init__(message, file, line, column)  # all of them, so that it pickles
-        self.message = message
-        self.file = file
-        self.line = line
-        self.column = column
-
-    def __str__(self) -> str:
-        if self.file is not None:
-            place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
-        else:
-            named = (("line", self.line), ("column", self.column))
-            place = ", ".join(f"{name} {number}" for name, number in named if number is not None)
-        return f"{place}: {self.message}" if place else self.message
-
-    def moved(self, file: str | None, lines: int = 0, columns: int = 0) -> InputError:
-        """The same error of a text that begins `lines` lines and `columns` columns into `file`."""
-        line = 1 if self.line is None else self.line
-        # Only the first line of a text can begin further right than its file's line does.
-        column = self.column + (columns if line == 1 else 0) if self.column is not None else None
-        return InputError(self.message, file, line + lines, column)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from rich.table import Table
 
 if TYPE_CHECKING:
     from dibs.model.evaluate import Evaluation
-    from dibs.model.judge import Accuracy
+    from dibs.study.judge import Accuracy
 
 MOST_DEPTH = 10  # this depth and all below it share a row
 MOST_ARITY = 5  # this arity and all above it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import isfinite
 from typing import Any
 
@@ -11,36 +11,19 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dibs.bench.ledger import Decision, Ledger
-from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, Instance, Sudoku
 from dibs.problem.grid import Grid, cell_name
 from dibs.problem.own import Problem
 from dibs.problem.symbols import symbol_of
 from dibs.report.tree import Panel
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.outcome import Status
+from dibs.study.explain import Explained, counted
+from dibs.study.ledger import Decision, Ledger
 
 BAR = 30  # characters of the longest bar
 WIDEST = 100  # characters of a puzzle that is shown
-
-
-@dataclass(frozen=True)
-class Explained:
-    """A search and its ledger."""
-
-    name: str  # as the user calls it
-    options: Options
-    guidance: Guidance
-    ledger: Ledger
-    beside: int = 0  # nodes of another search of the same puzzle (policy auto)
-    story: str = ""  # what else happened, in a line
-    plan: tuple[Options, Guidance] | None = None  # what was asked for, if another search was done in its place
-
-    @property
-    def nodes(self) -> int:
-        """Of all searches."""
-        return self.ledger.nodes + self.beside
 
 
 # Names of things
@@ -268,10 +251,6 @@ def bars(searches: Sequence[Explained]) -> Table:
             row += [f"{nodes:,}" if nodes else "", "█" * max(round(size * nodes / most), 1) if nodes else ""]
         table.add_row(*row)
     return table
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 # JSON and the figure

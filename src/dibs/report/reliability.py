@@ -14,7 +14,7 @@ from dibs.report.figures import STYLE as STYLE
 from dibs.writing import explained, replacing
 
 if TYPE_CHECKING:
-    from dibs.model.calibration import Reliability
+    from dibs.study.reliability import Reliability
 
 Floats = NDArray[np.float64]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.bench.cells import Cell
 from dibs.bench.experiment import PUZZLES
+from dibs.bench.kinds import InstanceKind
 from dibs.bench.records import Store
 from dibs.bench.summary import COUNTS, Summary, summarise
 
@@ -78,8 +78,8 @@ class Run:
             if isinstance(choice.get("sample"), list):
                 return text.replace(": ", ": up to ", 1) + " formulas of each size"
             return f"{text} formulas " + ("of each size" if len(variables) > 1 else f"with {variables[0]} variables")
-        if cells := choice.get("cell"):
-            return f"{text} " + (f"of each of {len(cells)} kinds" if len(cells) > 1 else f"of {Cell(**cells[0]).label}")
+        if kinds := choice.get("kind"):
+            return f"{text} of " + (f"each of {len(kinds)} kinds" if len(kinds) > 1 else InstanceKind(**kinds[0]).label)
         text += f" of {Path(choice.get('puzzles', PUZZLES)).name}"
         if choice.get("relabel") is not None:
             text += f", relabelled by seed {choice['relabel']}"
@@ -96,9 +96,9 @@ class Run:
                 f"The run is not complete: of {count:,} instances {self.done:,} are done in every row; "
                 "all figures are about these."
             )
-        if len(versions := self._kinds("version")) > 1:
+        if len(versions := self._different("version")) > 1:
             found.append(f"Records of {len(versions)} versions of dibs are mixed: {_listed(versions)}.")
-        if len(machines := self._kinds("machine")) > 1:
+        if len(machines := self._different("machine")) > 1:
             found.append(f"Times are of {len(machines)} machines: {_listed(machines, '; ')}.")
         return tuple(found)
 
@@ -106,21 +106,21 @@ class Run:
         """Where the figures come from."""
         guides = [f"{name} {digest}" for name, digest in self.manifest.get("guides", {}).items()]
         choice = self.manifest["choice"]
-        drawn = "formulas" if "variables" in choice else "instances" if "cell" in choice else "sample"
-        by_seed = {"sample", "variables", "cell"} & set(choice)
+        drawn = "formulas" if "variables" in choice else "instances" if "kind" in choice else "sample"
+        by_seed = {"sample", "variables", "kind"} & set(choice)
         sample = f"{drawn} drawn by seed {choice.get('seed', 0)}" if by_seed else ""
         instances = f"instances {self.manifest['instances']['digest']}"
-        versions, machines = (", ".join(self._kinds(what)) for what in ("version", "machine"))
+        versions, machines = (", ".join(self._different(what)) for what in ("version", "machine"))
         engines = [f"{name} of {package}" for name, package in self.manifest.get("engines", {}).items()]
         parts = [f"dibs {versions}", instances, sample]
         parts += [f"{what}: {', '.join(some)}" for what, some in (("guides", guides), ("engines", engines)) if some]
         parts.append(machines)
         return f"Made of records of {'; '.join(part for part in parts if part)}."
 
-    def _kinds(self, column: str) -> dict[str, int]:
+    def _different(self, column: str) -> dict[str, int]:
         counts = self.records[column].value_counts().sort(column)
         return dict(counts.rows())
 
 
-def _listed(kinds: Mapping[str, int], between: str = ", ") -> str:
-    return between.join(f"{kind} ({records:,} records)" for kind, records in kinds.items())
+def _listed(different: Mapping[str, int], between: str = ", ") -> str:
+    return between.join(f"{one} ({records:,} records)" for one, records in different.items())

@@ -11,12 +11,12 @@ import re
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, InputError, Instance, Latin, Sudoku
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.text import check_keys, open_text
-from dibs.report.searched import Plan
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
+from dibs.study.explain import ToExplain
 
 LIMITS = InputLimits(max_line=DEFAULT.max_text)  # all of it is one line
 
@@ -24,7 +24,7 @@ LIMITS = InputLimits(max_line=DEFAULT.max_text)  # all of it is one line
 class Stored(NamedTuple):
     line: int
     instance: Instance
-    plans: list[Plan]
+    requests: list[ToExplain]
     nodes: list[Any]  # of each search, as the file has it
 
 
@@ -47,9 +47,9 @@ def read(path: str) -> Stored:
     if not isinstance(searches, list) or not 1 <= len(searches) <= 2 or not all(isinstance(s, dict) for s in searches):
         raise InputError("has no list 'searches' with one or two objects: is it from dibs explain --json?", name)
     try:
-        plans = [_plan(search, f"search {i}: ", name) for i, search in enumerate(searches, 1)]
+        requests = [_request(search, f"search {i}: ", name) for i, search in enumerate(searches, 1)]
         line = table.get("id", 1)
-        return Stored(line if type(line) is int else 1, _instance(table), plans, [s.get("nodes") for s in searches])
+        return Stored(line if type(line) is int else 1, _instance(table), requests, [s.get("nodes") for s in searches])
     except InputError as error:
         raise error if error.file else InputError(f"puzzle: {error}", name) from None
     except (ValueError, TypeError) as error:
@@ -73,7 +73,7 @@ def _instance(table: dict[str, Any]) -> Instance:
     return Sudoku.parse(text, (box[0], box[1]))
 
 
-def _plan(search: dict[str, Any], where: str, file: str) -> Plan:
+def _request(search: dict[str, Any], where: str, file: str) -> ToExplain:
     """How a search was done; `plan` has what was asked for, where that is not what was then done."""
     name, plan = search.get("name"), search.get("plan", search)
     if not isinstance(name, str) or not isinstance(plan, dict):
@@ -89,8 +89,8 @@ def _plan(search: dict[str, Any], where: str, file: str) -> Plan:
         options, guidance = Options(**tables["options"]), Guidance(**tables["guidance"])
     except (ValueError, TypeError) as error:
         raise ValueError(f"{where}{error}") from None
-    if options.count != 1:
-        raise ValueError(f"{where}count = {options.count}: it must be 1")
+    if options.max_solutions != 1:
+        raise ValueError(f"{where}max_solutions = {options.max_solutions}: it must be 1")
     if not isinstance(guidance.guide, str | None):
         raise ValueError(f"{where}{guidance.guide!r} must be a text")
-    return Plan(name, options, guidance, told=False)
+    return ToExplain(name, options, guidance, needs_guide=False)

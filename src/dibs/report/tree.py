@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.bench.ledger import Tree
+from dibs.study.ledger import Tree
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -2,6 +2,18 @@
 
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution
-from dibs.search.solve import count_solutions, is_unique, solve, solve_many
+from dibs.search.plan import Plan
+from dibs.search.solve import count_solutions, is_unique, plan, solve, solve_many
 
-__all__ = ["Options", "Outcome", "Status", "WrongSolution", "count_solutions", "is_unique", "solve", "solve_many"]
+__all__ = [
+    "Options",
+    "Outcome",
+    "Plan",
+    "Status",
+    "WrongSolution",
+    "count_solutions",
+    "is_unique",
+    "plan",
+    "solve",
+    "solve_many",
+]

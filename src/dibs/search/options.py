@@ -1,98 +1,84 @@
-"""How to search: one frozen record, each field with its range and its help. The command line is made from it."""
+"""How to search: one frozen record, each field with its range and its help. The command line is made from it.
+
+`Options` are those of one search, all of them decided. What a user said is a few of these fields; a `Plan`
+(`search/plan.py`) is what becomes of that in view of the problem.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
-from dibs.problem.structure import Level, Structure
+from dibs.problem.structure import Level
 from dibs.ranges import check, option
 
-Tie = Literal["index", "degree", "reach", "random"]
+Tie = Literal["index", "degree", "impact", "random"]
 Order = Literal["ascending", "lcv", "mcv", "jw", "random", "oracle"]
 Trigger = Literal["always", "binary", "ternary"]
-Select = Literal["mrv", "confident", "first"]
-
-LARGE = 256  # cells of the largest grid where strategy `auto` is restarts: 16x16
-RUN = 256  # nodes, or failures, of the shortest run in larger ones
-NOGOOD_ORDERS = ("ascending", "random", "oracle")  # of values that need not be those of one domain
-EASY = 96  # nodes of the search there before the guide comes in
-Strategy = Literal["dfs", "restarts", "nogoods", "auto"]
+Select = Literal["mrv", "first", "confident"]
+Strategy = Literal["dfs", "restarts", "nogoods"]
+Root = Literal["singles", "locked"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """What a search does. Nothing here can change an answer, only how soon it comes, or LIMIT where a limit is set."""
 
-    level: Level = option("hidden", "what one choice propagates: nothing forced, naked singles, or hidden too", Level)
-    tie: Tie = option("index", "which of the domains with the fewest values is branched on", Tie)
-    order: Order = option(
-        "ascending", "which value is tried first; in a formula ascending is true, jw Jeroslow and Wang's", Order
-    )
-    trigger: Trigger = option("always", "where the guide is asked: any node, 2 values, 3 or more", Trigger)
-    select: Select = option(
-        "mrv",
-        "which variable is branched on: the fewest values (in a formula: one of the smallest clause); where the guide "
-        "is sure; the first",
-        Select,
-    )
-    keep: float | None = option(
-        None, "a ranking serves the nodes below it while its surest choice is this probable", None, 0, 1, whole=False
-    )
-    asks: int | None = option(None, "ask the guide at most so often", least=0)
+    level: Level = option("hidden", "what one choice propagates", Level)
     strategy: Strategy = option(
         "dfs",
-        "depth first; begin again after a while; nogoods: note after every failure what cannot be true together, and "
-        "branch on what failed often; auto: nogoods in grids above 16x16, else restarts (count above 1: always dfs)",
+        "depth first; begin again after a while (restarts); or keep from every failure what cannot be true together "
+        "(nogoods): a search of its own for long searches, on groups as well as cells",
         Strategy,
     )
-    unit: int = option(32, "nodes of the shortest run of restarts, failures of that of nogoods", least=1)
-    after: int | None = option(
+    select: Select = option(
+        "mrv",
+        "tree search, the variable to branch on: the fewest values (in a formula: of the smallest clause), the first, "
+        "or where the guide is sure and a choice decides much",
+        Select,
+    )
+    tie: Tie = option("index", "tree search: which of the variables with the fewest values", Tie)
+    order: Order = option("ascending", "which value is tried first; jw: Jeroslow and Wang's, for formulas", Order)
+    trigger: Trigger = option("always", "tree search: ask the guide at any node, at 2 values, at 3 or more", Trigger)
+    reuse: float | None = option(
+        None,
+        "tree search: a ranking serves the nodes below it while its surest choice is this probable",
+        None,
+        0,
+        1,
+        whole=False,
+    )
+    max_asks: int | None = option(None, "ask the guide at most so often", least=0)
+    guide_after: int | None = option(
         None, "search without the guide first; from about so many nodes on, with it as well", least=0
     )
-    nodes: int | None = option(None, "stop with LIMIT after this many nodes", least=0)
-    seconds: float | None = option(
+    restart_base: int = option(32, "restarts, nogoods: nodes, or failures, of the shortest run", least=1)
+    root: Root = option(
+        "singles", "nogoods: what is followed once, at the root: singles, also what a line and a box lock", Root
+    )
+    max_nodes: int | None = option(None, "stop with LIMIT after this many nodes", least=0)
+    max_seconds: float | None = option(
         None, "stop with LIMIT after this many seconds of search and guide", least=0, whole=False
     )
+    max_solutions: int = option(1, "go on until this many solutions are found", least=1)
     seed: int = option(0, "seed of random ties and orders", least=0)
-    count: int = option(1, "go on until this many solutions are found", least=1)
 
     def __post_init__(self) -> None:
         check(self)
-        if self.strategy == "nogoods":
-            if self.select != "mrv":
-                raise ValueError(
-                    f"strategy = 'nogoods' branches on what failed often: select = {self.select!r} is not for it"
-                )
-            if self.level == "eliminate":
-                raise ValueError("strategy = 'nogoods' needs level naked or hidden: eliminate forces nothing")
-            if self.order not in NOGOOD_ORDERS:
-                raise ValueError(f"strategy = 'nogoods' needs order ascending or random, not {self.order}")
 
     @property
     def guide_selects(self) -> bool:
-        """Whether a ranking also chooses the variable to branch on."""
-        return self.select == "confident"
+        """Whether a ranking also chooses the variable to branch on: then it is of all open literals."""
+        return self.select == "confident" or self.strategy == "nogoods"
 
-    @property
-    def all_ranked(self) -> bool:
-        """Whether the guide is asked about all open literals, not just about those of one domain."""
-        return self.guide_selects or self.strategy == "nogoods"
 
-    def suited(self, structure: Structure) -> Options:
-        """What strategy `auto` stands for in problems of a structure; any other is itself.
-
-        In a large grid it is the nogood search. Runs are longer there, and the guide comes in sooner: a node costs ten
-        times as much as in a small one. Whoever counts solutions gets the tree search by MRV there, and so does whoever
-        asks for what the nogood search does not have.
-        """
-        if self.strategy != "auto":
-            return self
-        large = structure.family in ("sudoku", "latin") and structure.decisions > LARGE
-        if large and self.count > 1:
-            return replace(self, select="mrv" if self.guide_selects else self.select, strategy="dfs")
-        if not large or not self.guide_selects or self.level == "eliminate" or self.order not in NOGOOD_ORDERS:
-            return replace(self, strategy="restarts")
-        after = None if self.after is None else min(self.after, EASY)
-        unit = RUN if self.unit == Options.unit else self.unit
-        return replace(self, select="mrv", strategy="nogoods", unit=unit, after=after)
+LIMITS = ("max_nodes", "max_seconds", "max_solutions", "seed")  # these do not say how to search
+ALIASES = {
+    "nodes": "max_nodes",
+    "seconds": "max_seconds",
+    "count": "max_solutions",
+}  # also taken, in Python as in the shell
+OF_GUIDES = ("trigger", "reuse", "max_asks", "guide_after")  # without a guide they would do nothing
+OF_TREE = ("select", "tie", "trigger", "reuse", "alpha", "steps")  # the nogood search has no use for them
+OF_NOGOODS = ("root",)
+NOGOOD_ORDERS = ("ascending", "random", "oracle")  # of literals that need not be those of one cell

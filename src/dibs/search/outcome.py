@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.structure import Instance
 
 
 class Status(StrEnum):
@@ -20,6 +26,17 @@ class WrongSolution(AssertionError):
     """
 
 
+class Part(NamedTuple):
+    """What one of several searches of an instance cost; fields as in `Outcome`."""
+
+    search: str
+    nodes: int
+    backtracks: int
+    asks: int
+    seconds: float
+    guide_seconds: float
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The end of one search."""
@@ -31,10 +48,17 @@ class Outcome:
     asks: int  # rankings asked of the guide; a guide with `static = True` is asked once
     depth: int  # the most decisions that ever stood at once
     seconds: float  # wall-clock of this search without the guide; searches in a block share its time by their work
-    solutions: int  # solutions found; exact unless it equals the wanted `count` or the status is LIMIT
+    solutions: int  # solutions found; exact unless it equals `max_solutions` or the status is LIMIT
     calls: int = 0  # forward passes of a model for this search: asks x passes for an ask; 0 without a model
     guide_seconds: float = 0.0  # wall-clock of the guide: the time of a batch is shared equally among its asks
     tries: int = 0  # values tried: those that failed, and those on the way to a solution
+    search: str = "tree"  # which search answered: tree, nogoods (with "+ guide" if it was guided), or an engine's name
+    parts: tuple[Part, ...] = ()  # where several searches worked on it: what each cost; the counters are their sum
+
+    @property
+    def part(self) -> Part:
+        """This search as a part of several."""
+        return Part(self.search, self.nodes, self.backtracks, self.asks, self.seconds, self.guide_seconds)
 
     def __getitem__(self, variable: Any) -> Any:
         """The value of a variable of a `Model`, by itself or by its name, in the solution."""
@@ -57,4 +81,32 @@ class Outcome:
             "depth": self.depth,
             "seconds": round(self.seconds, 9),
             "guide_seconds": round(self.guide_seconds, 9),
+            "search": self.search,
         }
+
+
+def together(first: Outcome, second: Outcome) -> Outcome:
+    """Two searches of one instance: the answer of the one that has it, the cost of both."""
+    winner = second if second.status != Status.LIMIT else first
+    return replace(
+        winner,
+        nodes=first.nodes + second.nodes,
+        backtracks=first.backtracks + second.backtracks,
+        asks=first.asks + second.asks,
+        depth=max(first.depth, second.depth),
+        seconds=first.seconds + second.seconds,
+        calls=first.calls + second.calls,
+        guide_seconds=first.guide_seconds + second.guide_seconds,
+        tries=first.tries + second.tries,
+        parts=(first.part, second.part),
+    )
+
+
+def verified(instances: Sequence[Instance], true: Sequence[NDArray[np.int64]]) -> list[Any]:
+    """Solutions from their true literals, ascending, checked by their family's own code."""
+    family = type(instances[0])
+    solutions: list[Any] = family.solutions(instances, true)
+    for instance, wrong in zip(instances, family.violations(instances, solutions), strict=True):
+        if wrong:
+            raise WrongSolution(f"{instance!r}: {wrong}")
+    return solutions

@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Guide
 from dibs.problem.structure import Instance
-from dibs.search.engine import MOST, Engine
+from dibs.search.contract import Guide
 from dibs.search.options import Options
-from dibs.search.outcome import Outcome, Status
+from dibs.search.outcome import Outcome, together
+from dibs.search.plan import without_guide
+from dibs.search.slices import MOST
+from dibs.search.tree.search import TreeSearch
 
 SHARE = 0.5  # what the guided search may use, of what the plain one has used
 ASK = 200  # nodes that an ask counts for: about what it takes on 9x9 as on 25x25
@@ -34,17 +36,16 @@ def race(
     places: Sequence[int],
     block: int,
     stopped: Callable[[], bool],
-    turn: AbstractContextManager[Any],
-    make: Callable[..., Engine] = Engine,
+    turn: AbstractContextManager[Any] | None,
+    make: Callable[..., TreeSearch] = TreeSearch,
 ) -> list[Outcome | None]:
     """Outcomes of instances that share a structure; None where the search was stopped.
 
     `make`: what is called for the plain and then for the guided engine; whoever gives one can watch them.
     """
-    options = options.suited(instances[0].structure)
-    limit = MOST if options.nodes is None else min(options.nodes, MOST)
-    first = min(options.after or 0, limit)
-    plain = make(instances, alone(replace(options, nodes=first)), block=block, places=places)
+    limit = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
+    first = min(options.guide_after or 0, limit)
+    plain = make(instances, replace(without_guide(options), max_nodes=first), block=block, places=places)
     plain.run(stopped=stopped)
     rows = np.flatnonzero(_going(plain, np.arange(len(instances)), options, limit))
     hard = rows
@@ -56,7 +57,7 @@ def race(
     some = [instances[i] for i in rows.tolist()]
     guided = make(
         some,
-        replace(options, nodes=0),
+        replace(options, max_nodes=0),
         guided=True,
         static=guide.static,
         block=block,
@@ -81,39 +82,16 @@ def race(
 
     outcomes = plain.outcomes()
     for row, beside in zip(hard, guided.outcomes(), strict=True):
-        outcomes[row] = _merged(outcomes[row], beside)
+        alone = outcomes[row]
+        outcomes[row] = None if alone is None or beside is None else together(alone, beside)
     for row in rows:
         outcomes[row] = None
     return outcomes
 
 
-def alone(options: Options) -> Options:
-    """The same search as if there were no guide, to the end of its own budget."""
-    select = "mrv" if options.guide_selects else options.select
-    return replace(options, select=select, keep=None, strategy="dfs", after=None)
-
-
-def _going(engine: Engine, rows: NDArray[np.int64], options: Options, limit: Any) -> NDArray[np.bool_]:
+def _going(engine: TreeSearch, rows: NDArray[np.int64], options: Options, limit: Any) -> NDArray[np.bool_]:
     """[rows] whether a search is neither decided nor at the limits of nodes and seconds that hold for both."""
     going: NDArray[np.bool_] = ~engine.decided(rows) & (engine.nodes(rows) < limit)
-    if options.seconds is not None:
-        going &= engine.used(rows) + engine.elsewhere[rows] < options.seconds
+    if options.max_seconds is not None:
+        going &= engine.used(rows) + engine.elsewhere[rows] < options.max_seconds
     return going
-
-
-def _merged(plain: Outcome | None, guided: Outcome | None) -> Outcome | None:
-    """The outcome of both together: the status of the one that is decided, the cost of both."""
-    if plain is None or guided is None:
-        return None
-    winner = guided if guided.status != Status.LIMIT else plain
-    return replace(
-        winner,
-        nodes=plain.nodes + guided.nodes,
-        backtracks=plain.backtracks + guided.backtracks,
-        asks=guided.asks,
-        depth=max(plain.depth, guided.depth),
-        seconds=plain.seconds + guided.seconds,
-        calls=guided.calls,
-        guide_seconds=guided.guide_seconds,
-        tries=plain.tries + guided.tries,
-    )

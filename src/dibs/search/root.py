@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.compiled import entry, part
+from dibs.machine import borrow, view, view_row
 from dibs.problem.structure import Instance, Level, Need, Structure
-from dibs.search.machine import borrow, view, view_row
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]

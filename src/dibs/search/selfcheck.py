@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance
-from dibs.search.learner import Search, begun, grown
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.arrays import Memory, Problem
+from dibs.search.nogoods.batch import begun
+from dibs.search.nogoods.search import Search, grown
 from dibs.search.outcome import Outcome
 
 KEPT = 5000  # nogoods that the judge keeps beyond twice those of the search
@@ -30,7 +31,7 @@ def watched(
     instance: Instance,
     *,
     conflicts: int,
-    unit: int = 256,
+    restart_base: int = 256,
     seed: int = 0,
     every: int = 64,
     verify: bool = True,
@@ -43,7 +44,7 @@ def watched(
     """
     from dibs.search.options import Options
 
-    options = Options(strategy="nogoods", order="random", unit=unit, seed=seed)
+    options = Options(strategy="nogoods", order="random", restart_base=restart_base, root="locked", seed=seed)
     root, [outcome], _ = begun([instance], options)
     if outcome is not None:
         return outcome, 0
@@ -54,7 +55,7 @@ def watched(
     looked = 0
     while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < conflicts:
         before, run = int(counts[arrays.CONFLICTS]), int(counts[arrays.RUN])
-        loop.advance(search.problem, search.memory, options.unit, 1 if verify else every)
+        loop.advance(search.problem, search.memory, options.restart_base, 1 if verify else every)
         if judge:
             if counts[arrays.RUN] != run:
                 judge.anew(search.memory)
@@ -136,7 +137,7 @@ class Judge:
 
     def _bound(self, p: Problem) -> None:
         """Groups with bounds, by encodings in which unit propagation finds all that they say."""
-        from dibs.engines.formula import cardinality
+        from dibs.search.external.formula import cardinality
 
         variables = len(p.literal_start) - 1
         for b, (least, most) in enumerate(zip(p.least.tolist(), p.most.tolist(), strict=True)):

@@ -16,14 +16,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from dibs.bench.experiment import Row
+from dibs.guide.lazy import lazy_guide
 from dibs.problem import InputError
 from dibs.search.outcome import Outcome, Status
-from dibs.search.policy import waiting
-from dibs.web import asked, board, catalogue, limits
-from dibs.web.desk import COMPILING, Desk, aside
+from dibs.web import board, catalogue, limits, requests
 from dibs.web.gate import Gate, Refusal, one_line
+from dibs.web.scheduling import Cancelled, Job
 from dibs.web.stream import Channel, EventStream, as_json, unless_gone
-from dibs.web.turns import Cancelled, Turn
+from dibs.web.workers import COMPILING, Workers, aside
 
 T = TypeVar("T")
 
@@ -53,9 +53,9 @@ def answer(fields: Any, status: int = 200) -> Response:
     return Response(as_json(fields), status, {"cache-control": "no-store"}, "application/json")
 
 
-def build(host: str = "127.0.0.1", desk: Desk | None = None) -> ASGIApp:
+def build(host: str = "127.0.0.1", workers: Workers | None = None) -> ASGIApp:
     """The application behind its gate; `host` is where the server listens."""
-    desk = desk or Desk()
+    workers = workers or Workers()
     app = FastAPI(title="dibs", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.add_exception_handler(RequestValidationError, _unfit)
     app.add_exception_handler(HTTPException, _http)
@@ -63,7 +63,7 @@ def build(host: str = "127.0.0.1", desk: Desk | None = None) -> ASGIApp:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(Exception, _failed)
     pages = _pages(app)
-    _questions(app, desk)
+    _questions(app, workers)
     paths = dict.fromkeys(pages, "GET") | {route.path: _method(route) for route in app.routes}  # type: ignore[attr-defined]
     paths.pop("/static/{name}", None)
     return Gate(app, host, paths)
@@ -97,14 +97,14 @@ def _pages(app: FastAPI) -> list[str]:
     return ["/", *(f"/static/{name}" for name in table)]
 
 
-def _questions(app: FastAPI, desk: Desk) -> None:
-    async def done(request: Request, work: Callable[[Turn], T]) -> Response:
+def _questions(app: FastAPI, workers: Workers) -> None:
+    async def done(request: Request, work: Callable[[Job], T]) -> Response:
         """The answer of a piece of work; given up when the page goes away."""
         found: list[T] = []
 
         async def wait() -> None:
-            await desk.until_ready()
-            found.append(await desk.run(work))
+            await workers.until_ready()
+            found.append(await workers.run(work))
 
         if await unless_gone(wait(), request.receive):
             return answer(found[0])
@@ -112,49 +112,49 @@ def _questions(app: FastAPI, desk: Desk) -> None:
 
     @app.get("/api/about")
     async def about() -> Response:
-        return answer(catalogue.about(desk.ready.is_set()))
+        return answer(catalogue.about(workers.ready.is_set()))
 
     @app.post("/api/read")
-    async def read(of: asked.Puzzle) -> Response:
+    async def read(of: requests.Puzzle) -> Response:
         return answer(board.read(of.family, of.text, of.rectangle))
 
     @app.post("/api/generate")
-    async def generate(request: Request, of: asked.Generate) -> Response:
+    async def generate(request: Request, of: requests.Generate) -> Response:
         from dibs.web.make import make
 
         return await done(request, make(of))
 
     @app.post("/api/marginals")
-    async def marginals(request: Request, of: asked.Marginals) -> Response:
+    async def marginals(request: Request, of: requests.Marginals) -> Response:
         instance = board.instance_of(of.family, of.text, of.rectangle)
         row = catalogue.guided_by(of.family, of.guide)
 
-        def work(turn: Turn) -> dict[str, Any]:
+        def work(job: Job) -> dict[str, Any]:
             from dibs.web.marginals import marginals
 
-            guide = waiting(row.guidance).load(instance.structure)
+            guide = lazy_guide(row.guidance).load(instance.structure)
             if reason := guide.refusal(instance.structure):
                 raise InputError(reason)
-            with desk.asking(row.guidance, turn):
+            with workers.asking(row.guidance, job):
                 return marginals(instance, guide, of.steps)
 
         return await done(request, work)
 
     @app.post("/api/search")
-    async def search(of: asked.Search) -> Response:
+    async def search(of: requests.Search) -> Response:
         instance, row = _wanted(of)
-        if row.guidance.guide and desk.ready.is_set():  # it may have to be loaded
-            await aside(lambda: desk.guide(row, instance))
+        if row.guidance.guide and workers.ready.is_set():  # it may have to be loaded
+            await aside(lambda: workers.guide(row, instance))
 
         async def stream(channel: Channel) -> None:
-            if not desk.ready.is_set():
+            if not workers.ready.is_set():
                 channel.put("wait", {"words": COMPILING})
-                await desk.until_ready()
-            if desk.seats.locked():
+                await workers.until_ready()
+            if workers.seats.locked():
                 channel.put("wait", {"words": f"{limits.ACTIVE} searches are running; this one waits for its turn"})
             channel.put("start", _start(of, row))
             try:
-                await desk.run(lambda turn: _searched(desk, instance, row, turn, channel))
+                await workers.run(lambda job: _searched(workers, instance, row, job, channel))
             except Cancelled:
                 channel.put("error", {"error": "nobody read the events of this search: it was cancelled"})
             except Exception as error:
@@ -163,18 +163,18 @@ def _questions(app: FastAPI, desk: Desk) -> None:
         return EventStream(stream)
 
     @app.post("/api/node")
-    async def node(request: Request, of: asked.Node) -> Response:
+    async def node(request: Request, of: requests.Node) -> Response:
         instance, row = _wanted(of)
 
-        def work(turn: Turn) -> dict[str, Any]:
+        def work(job: Job) -> dict[str, Any]:
             from dibs.web.node import at_node
 
-            return at_node(instance, row, desk.guide(row, instance), of.node, turn, desk.asking(row.guidance, turn))
+            return at_node(instance, row, workers.guide(row, instance), of.node, job, workers.asking(row.guidance, job))
 
         return await done(request, work)
 
     @app.post("/api/export")
-    async def export(request: Request, of: asked.Export) -> Response:
+    async def export(request: Request, of: requests.Export) -> Response:
         instance = board.instance_of(of.family, of.text, of.rectangle)
         rows = [
             catalogue.search_for(
@@ -183,22 +183,22 @@ def _questions(app: FastAPI, desk: Desk) -> None:
             for one in of.searches
         ]
 
-        def work(turn: Turn) -> dict[str, Any]:
+        def work(job: Job) -> dict[str, Any]:
             from dibs.web.export import export
 
-            return export(instance, rows, turn, desk.asking)
+            return export(instance, rows, job, workers.asking)
 
-        async with desk.heavy:
+        async with workers.heavy:
             return await done(request, work)
 
 
-def _wanted(of: asked.Search) -> tuple[Any, Row]:
+def _wanted(of: requests.Search) -> tuple[Any, Row]:
     instance = board.instance_of(of.family, of.text, of.rectangle)
     row = catalogue.search_for(of.family, of.search, guide=of.guide, nodes=of.nodes, seconds=of.seconds, seed=of.seed)
     return instance, row
 
 
-def _start(of: asked.Search, row: Row) -> dict[str, Any]:
+def _start(of: requests.Search, row: Row) -> dict[str, Any]:
     return {
         "search": of.search,
         "options": asdict(row.options),
@@ -207,14 +207,14 @@ def _start(of: asked.Search, row: Row) -> dict[str, Any]:
     }
 
 
-def _searched(desk: Desk, instance: Any, row: Row, turn: Turn, channel: Channel) -> None:
+def _searched(workers: Workers, instance: Any, row: Row, job: Job, channel: Channel) -> None:
     """Run a search to its end, on this thread; its events go to the channel."""
-    from dibs.web.follow import Followed
+    from dibs.web.trace import TracedSearch
 
     def put(name: str, fields: dict[str, Any]) -> None:
-        channel.put(name, fields, turn)
+        channel.put(name, fields, job)
 
-    followed = Followed(instance, row, desk.guide(row, instance), turn, desk.asking(row.guidance, turn), put)
+    followed = TracedSearch(instance, row, workers.guide(row, instance), job, workers.asking(row.guidance, job), put)
     outcome = followed.run()
     path = followed.path()
     put("end", {**outcome.as_dict(), "path": path, "words": _words(outcome, len(path))})

@@ -16,11 +16,11 @@ from typing import Any
 from dibs import __version__
 from dibs.bench.experiment import Experiment, Row
 from dibs.guide import card
-from dibs.guide.guidance import Guidance
 from dibs.problem.sudoku import SIZES
 from dibs.problem.text import InputError
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.search.policy import POLICIES
+from dibs.search.plan import POLICIES, Request
 from dibs.web import limits
 
 EXPERIMENTS = {"sudoku": "table1", "cnf": "sat"}
@@ -67,14 +67,14 @@ class Search:
         parts = [_LEVELS[o.level], "the first open variable" if o.select == "first" else f"ties by {o.tie}"]
         if not self.guided:
             parts.append(_ORDERS[o.order])
-        elif o.after is not None:
-            parts.append(f"plain search; from {o.after:,} nodes on a guided one beside it")
+        elif o.guide_after is not None:
+            parts.append(f"plain search; from {o.guide_after:,} nodes on a guided one beside it")
         else:
             parts.append(f"a guide is {_TRIGGERS[o.trigger]}")
         if self.oracle and o.trigger == "binary":
             parts.append("where two values are left")
         parts += ["the guide chooses where to branch, too"] if o.guide_selects else []
-        parts += ["begins again after a while"] if o.strategy in ("restarts", "auto") else []
+        parts += ["begins again after a while"] if o.strategy == "restarts" else []
         return "; ".join(parts)
 
 
@@ -83,8 +83,8 @@ def searches(family: str) -> dict[str, Search]:
     """By id. Rows that differ in the guide alone are one: the guide is a choice of its own."""
     rows = [row for row in Experiment.read(EXPERIMENTS[family]).rows if row.asked == "everywhere"]
     if family == "cnf":  # limits are the page's own
-        rows = [replace(row, options=replace(row.options, nodes=None)) for row in rows]
-    rows += [Row(name, policy.options, policy.guidance) for name, policy in POLICIES.items()]
+        rows = [replace(row, options=replace(row.options, max_nodes=None)) for row in rows]
+    rows += [Row(name, request.options, request.guidance) for name in POLICIES if (request := Request(name))]
     found: dict[str, Search] = {}
     known: set[tuple[Options, Guidance]] = set()
     for row in rows:
@@ -112,7 +112,7 @@ def guide_for(family: str, name: str | None) -> str:
     able = [guide["name"] for guide in guides() if family in guide["families"]]
     if not able:
         raise InputError(f"no guide for the family {family} comes with this version of dibs")
-    usual = POLICIES["paper"].guidance.guide
+    usual = Request("paper").guidance.guide
     if name is None:
         return str(usual if usual in able else able[0])
     if name not in able:
@@ -143,8 +143,8 @@ def search_for(
     search = known[name]
     options = replace(
         search.row.options,
-        nodes=limits.NODES if nodes is None else nodes,
-        seconds=limits.SECONDS if seconds is None else seconds,
+        max_nodes=limits.NODES if nodes is None else nodes,
+        max_seconds=limits.SECONDS if seconds is None else seconds,
         seed=seed,
     )
     guidance = search.row.guidance
@@ -160,7 +160,8 @@ def command(row: Row) -> str:
         for field in fields(record):
             value = getattr(record, field.name)
             if value != getattr(usual, field.name):
-                words += [f"--{field.name}"] if value is True else [f"--{field.name}", str(value)]
+                flag = "--" + field.name.replace("_", "-")
+                words += [flag] if value is True else [flag, str(value)]
     return " ".join(words)
 
 

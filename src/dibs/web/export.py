@@ -8,25 +8,25 @@ from dataclasses import replace
 from typing import Any
 
 from dibs.bench.experiment import Row
-from dibs.bench.ledger import Ledger
-from dibs.bench.siblings import Stopped
-from dibs.guide.asks import Guide
-from dibs.guide.guidance import Guidance
 from dibs.problem import CNF, InputError, Sudoku
 from dibs.report.explain import as_dict
-from dibs.report.searched import Plan, Searcher
+from dibs.search.contract import Guide
+from dibs.search.guidance import Guidance
 from dibs.search.options import Options
+from dibs.study.explain import Explainer, ToExplain
+from dibs.study.ledger import Ledger
+from dibs.study.siblings import Stopped
 from dibs.web import limits
-from dibs.web.follow import foreseen
-from dibs.web.turns import Cancelled, Turn
+from dibs.web.scheduling import Cancelled, Job
+from dibs.web.trace import foreseen
 
 
-class _Bounded(Searcher):
+class _Bounded(Explainer):
     """As always, but an oracle looks for the solution within the limits of a page."""
 
-    def __init__(self, instance: Sudoku | CNF, turn: Turn, asking: AbstractContextManager[Any]) -> None:
-        super().__init__(instance, limits.SIBLING, stopped=turn.stopped, turn=asking)
-        self.own = turn
+    def __init__(self, instance: Sudoku | CNF, job: Job, asking: AbstractContextManager[Any]) -> None:
+        super().__init__(instance, limits.SIBLING, stopped=job.stopped, turn=asking)
+        self.own = job
 
     def ledger(self, options: Options, guide: Guide | None) -> Ledger:
         if options.order != "oracle":
@@ -40,15 +40,15 @@ class _Bounded(Searcher):
 def export(
     instance: Sudoku | CNF,
     rows: Sequence[Row],
-    turn: Turn,
-    asking: Callable[[Guidance, Turn], AbstractContextManager[Any]],
+    job: Job,
+    asking: Callable[[Guidance, Job], AbstractContextManager[Any]],
 ) -> dict[str, Any]:
     """The searches of `rows`, one or two, decision by decision."""
     try:
         found = []
         for row in rows:
-            searcher = _Bounded(instance, turn, asking(row.guidance, turn))
-            found.append(searcher.explained(Plan(row.name, row.options, row.guidance)))
+            explainer = _Bounded(instance, job, asking(row.guidance, job))
+            found.append(explainer.explained(ToExplain(row.name, row.options, row.guidance)))
     except Stopped:
         raise Cancelled from None
     return as_dict(instance, 1, found)

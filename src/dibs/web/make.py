@@ -9,8 +9,8 @@ from typing import Any
 from dibs.generate import sat, sudoku
 from dibs.problem import InputError
 from dibs.problem.sudoku import default_box
-from dibs.web import asked
-from dibs.web.turns import Turn, Turns
+from dibs.web import requests
+from dibs.web.scheduling import Job, Slots
 
 # The fewest givens that are found in a second or two, and how many a puzzle has if nobody says.
 FEWEST = {4: 4, 6: 9, 8: 18, 9: 23, 10: 32, 12: 46, 14: 74, 15: 88, 16: 100}
@@ -18,32 +18,32 @@ USUAL = {4: 5, 6: 12, 8: 22, 9: 26, 10: 36, 12: 60, 14: 92, 15: 112, 16: 120}
 
 
 # One at a time, beside the searches: making a puzzle cannot be put aside, and must not take a search's core.
-_MAKING = Turns(1)
+_MAKING = Slots(1)
 
 
-def make(of: asked.Generate) -> Callable[[Turn], dict[str, Any]]:
+def make(of: requests.Generate) -> Callable[[Job], dict[str, Any]]:
     """What makes the puzzle that is wished for; InputError where the wish is not granted."""
     wish = _wish(of)
 
-    def work(turn: Turn) -> dict[str, Any]:
+    def work(job: Job) -> dict[str, Any]:
         found: list[dict[str, Any]] = []
 
         def alone() -> None:
             _MAKING.take()
             try:
-                if not turn.cancelled:
+                if not job.cancelled:
                     found.append(wish())
             finally:
                 _MAKING.give()
 
-        turn.pause(alone)
-        turn.check()
+        job.pause(alone)
+        job.check()
         return found[0]
 
     return work
 
 
-def _wish(of: asked.Generate) -> Callable[[], dict[str, Any]]:
+def _wish(of: requests.Generate) -> Callable[[], dict[str, Any]]:
     seed = secrets.randbelow(2**31) if of.seed is None else of.seed
     if of.family == "cnf":
         return lambda: _formula(of, seed)
@@ -67,7 +67,7 @@ def _sudoku(size: int, givens: int, seed: int) -> dict[str, Any]:
     return {"family": "sudoku", "line": puzzle.line(), "seed": seed, "givens": givens, "words": words}
 
 
-def _formula(of: asked.Generate, seed: int) -> dict[str, Any]:
+def _formula(of: requests.Generate, seed: int) -> dict[str, Any]:
     [formula] = sat(1, variables=of.variables, clauses=of.clauses, seed=seed)
     words = f"random 3-SAT, {formula.variables} variables, {len(formula.clauses)} clauses, seed {seed}"
     return {"family": "cnf", "line": formula.format(), "seed": seed, "words": words}

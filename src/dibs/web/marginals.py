@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.asks import Asks
 from dibs.guide.score import DiBS
 from dibs.guide.steps import LogProbabilities, denoise
 from dibs.problem import CNF, Sudoku
 from dibs.problem.structure import Structure
+from dibs.search.contract import Asks
 from dibs.web.board import root
 
 Bools = NDArray[np.bool_]
@@ -36,16 +36,8 @@ def marginals(instance: Sudoku | CNF, guide: DiBS, steps: int) -> dict[str, Any]
     """Probabilities [cells][values] of each of `steps` passes; no cell is spared, as none is branched on."""
     open_, true = root(instance)
     model = _Passes(guide.denoiser)
-    asks = Asks(
-        structure=instance.structure,
-        instances=[instance],
-        rows=np.zeros(1, np.int64),
-        open=open_[None],
-        true=true[None],
-        candidates=np.zeros((1, len(open_)), bool),
-        depth=np.zeros(1, np.int64),
-        selecting=True,
-    )
+    none = np.zeros((1, len(open_)), bool)
+    asks = Asks.of(instance.structure, [instance], open_[None], true[None], candidates=none)
     begin = perf_counter()
     denoise(model, asks, steps)
     seconds = perf_counter() - begin

@@ -15,19 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.bench.experiment import Row
-from dibs.bench.listener import Listener, Ranking
-from dibs.guide.asks import Guide
+from dibs.guide.lazy import LazyGuide
 from dibs.problem import CNF, InputError, Sudoku
-from dibs.search import state
-from dibs.search.engine import Engine, OpenNode
+from dibs.search.contract import Guide
 from dibs.search.options import Options
-from dibs.search.policy import Waiting
-from dibs.search.race import alone
+from dibs.search.plan import without_guide
 from dibs.search.root import roots
-from dibs.search.tables import DOMAIN
+from dibs.search.tree import state
+from dibs.search.tree.search import OpenNode, TreeSearch
+from dibs.search.tree.tables import DOMAIN
+from dibs.study.listener import Listener, Ranking
 from dibs.web.board import place, shown, symbol
-from dibs.web.follow import Followed, Nodes, Trace, foreseen
-from dibs.web.turns import Cancelled, Turn
+from dibs.web.scheduling import Cancelled, Job
+from dibs.web.trace import Nodes, Trace, TracedSearch, foreseen
 
 Result = Literal["failed", "solution", "not entered", "cut"]
 ROW = np.zeros(1, np.int64)
@@ -85,16 +85,16 @@ class Watch:
 def at_node(
     instance: Sudoku | CNF,
     row: Row,
-    guide: Waiting | None,
+    guide: LazyGuide | None,
     number: int,
-    turn: Turn,
+    job: Job,
     asking: AbstractContextManager[Any],
 ) -> dict[str, Any]:
     """What the page shows of node `number`; InputError if the search has no such node."""
-    if number >= (row.options.nodes or 0):
+    if number >= (row.options.max_nodes or 0):
         raise _none(number)
-    one = _located(instance, row, guide, number, turn, asking)
-    look = _Look(instance, one, turn, asking)
+    one = _located(instance, row, guide, number, job, asking)
+    look = _Look(instance, one, job, asking)
     look.go(one.number)
     before, literals = [node.number for node in look.trace.path], look.engine.literals(ROW)
     look.go(one.number + 1)
@@ -127,19 +127,19 @@ class _One(NamedTuple):
 def _located(
     instance: Sudoku | CNF,
     row: Row,
-    guide: Waiting | None,
+    guide: LazyGuide | None,
     number: int,
-    turn: Turn,
+    job: Job,
     asking: AbstractContextManager[Any],
 ) -> _One:
     """The node in the search that it belongs to: of two that race, the one that entered it."""
-    options, most = row.options, row.options.nodes or 0
+    options, most = row.options, row.options.max_nodes or 0
     if options.order == "oracle":
-        known, _ = foreseen(instance, options, turn)
+        known, _ = foreseen(instance, options, job)
         if known is None:
             raise InputError("the oracle found no solution within the limits")
         return _One(options, known, number, most)
-    if guide is None or options.after is None:
+    if guide is None or options.guide_after is None:
         return _One(options, guide.load(instance.structure) if guide else None, number, most)
     owners: list[int] = []  # of the nodes up to this one: which of the two searches entered them
 
@@ -147,7 +147,7 @@ def _located(
         if name == "nodes" and fields["first"] <= number:
             owners.extend(int(run > 0) for run in fields["run"][: number + 1 - fields["first"]])
 
-    followed = Followed(instance, row, guide, turn, asking, put)
+    followed = TracedSearch(instance, row, guide, job, asking, put)
     followed.run()
     if number >= len(owners):
         raise _none(number)
@@ -155,17 +155,17 @@ def _located(
     own = sum(one == owner for one in owners) - 1
     most = followed.traces[owner].entered
     if owner == 0:
-        return _One(alone(options), None, own, most)
-    return _One(replace(options, after=None), guide.load(instance.structure), own, most)
+        return _One(without_guide(options), None, own, most)
+    return _One(replace(options, guide_after=None), guide.load(instance.structure), own, most)
 
 
 class _Look:
     """A search that goes on step by step."""
 
-    def __init__(self, instance: Sudoku | CNF, one: _One, turn: Turn, asking: AbstractContextManager[Any]) -> None:
-        self.engine = Engine(
+    def __init__(self, instance: Sudoku | CNF, one: _One, job: Job, asking: AbstractContextManager[Any]) -> None:
+        self.engine = TreeSearch(
             [instance],
-            replace(one.options, nodes=0),
+            replace(one.options, max_nodes=0),
             guided=one.guide is not None,
             static=one.guide is not None and one.guide.static,
             traced=True,
@@ -173,18 +173,20 @@ class _Look:
         self.listener = None if one.guide is None else Listener(one.guide, self.engine)
         self.trace = Trace(self.engine, 0)
         self.watch = Watch(self.trace, one.number)
-        self.turn = turn
+        self.job = job
         self.asking = asking
         self._nodes = Nodes()
-        turn.each = self._each
+        job.each = self._each
 
     def go(self, nodes: int) -> None:
         """On to so many nodes; nothing happens if the search has ended, or has no time left."""
-        late = self.engine.options.seconds is not None and self.engine.used(ROW)[0] >= self.engine.options.seconds
+        late = (
+            self.engine.options.max_seconds is not None and self.engine.used(ROW)[0] >= self.engine.options.max_seconds
+        )
         if not late:
             self.engine.allow(ROW, np.array([nodes]))
-            self.engine.run(self.listener, self.turn.stopped, self.asking)
-        if self.turn.cancelled:
+            self.engine.run(self.listener, self.job.stopped, self.asking)
+        if self.job.cancelled:
             raise Cancelled
         self._each()
 

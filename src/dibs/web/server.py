@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import uvicorn
 
-from dibs.commands import Refused
+from dibs.errors import Refused
 from dibs.web import limits
 from dibs.web.app import build
-from dibs.web.desk import Desk
+from dibs.web.workers import Workers
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -59,9 +59,9 @@ class Server(uvicorn.Server):
 
 def serve(bound: socket.socket, host: str, ready: Callable[[], None] = lambda: None) -> None:
     """Serve the page on a socket until Ctrl-C; `ready` is called when it answers."""
-    desk = Desk()
+    workers = Workers()
     config = uvicorn.Config(
-        build(host, desk),
+        build(host, workers),
         access_log=False,
         log_level="critical",
         server_header=False,
@@ -74,7 +74,7 @@ def serve(bound: socket.socket, host: str, ready: Callable[[], None] = lambda: N
     )
 
     def up() -> None:
-        desk.warm_up()
+        workers.warm_up()
         ready()
 
     Server(config, up).run(sockets=[bound])

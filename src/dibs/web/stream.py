@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dibs.web import limits
-from dibs.web.turns import Turn
+from dibs.web.scheduling import Job
 
 
 def as_json(value: Any) -> bytes:
@@ -36,26 +36,26 @@ class Channel:
         self._events: deque[bytes] = deque()
         self._closed = False
 
-    def put(self, name: str, fields: dict[str, Any], turn: Turn | None = None) -> None:
-        """Hand an event over. `turn` rests while the reader is far behind; a reader who never reads cancels it."""
+    def put(self, name: str, fields: dict[str, Any], job: Job | None = None) -> None:
+        """Hand an event over. `job` rests while the reader is far behind; a reader who never reads cancels it."""
         event = as_event(name, fields)
         with self._room:
             self._events.append(event)
         self._wake()
-        if turn is not None and self._full():
-            turn.pause(lambda: self._wait(turn))
+        if job is not None and self._full():
+            job.pause(lambda: self._wait(job))
 
     def _full(self) -> bool:
         return len(self._events) > 2 * limits.UNREAD  # counters go with the nodes
 
-    def _wait(self, turn: Turn) -> None:
+    def _wait(self, job: Job) -> None:
         left = limits.PATIENCE
         with self._room:
-            while self._full() and not turn.cancelled and left > 0:
+            while self._full() and not job.cancelled and left > 0:
                 self._room.wait(limits.BEAT)
                 left -= limits.BEAT
         if left <= 0:
-            turn.cancel()
+            job.cancel()
 
     def close(self) -> None:
         """No event will come."""

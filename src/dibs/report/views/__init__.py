@@ -27,9 +27,9 @@ VIEWS: dict[str, View] = {
     "large": large.section,
 }
 SIZES = ("variables", "tries")
-CELLS = ("cell", "around_seconds", "load_seconds")
+KINDS = ("kind", "around_seconds", "load_seconds", "cpu_seconds")
 # Beyond those of all views.
-COLUMNS: dict[str, tuple[str, ...]] = {"steps": PATH, "theory": LEDGER, "sat": SIZES, "large": CELLS}
+COLUMNS: dict[str, tuple[str, ...]] = {"steps": PATH, "theory": LEDGER, "sat": SIZES, "large": KINDS}
 
 
 def read(folder: Path) -> Run:

@@ -1,4 +1,4 @@
-"""Time on large generated instances, cell by cell: our search against other engines, by what a user waits for."""
+"""Time on large generated instances, kind by kind: our search against other engines, by what a user waits for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.bench.cells import Cell
+from dibs.bench.kinds import InstanceKind
 from dibs.report.figures import COLUMN, GREY, SMALL, legend, pens, thousands, whole
 from dibs.report.run import Run
 from dibs.report.section import Picture, Section
@@ -83,9 +83,9 @@ class Contest:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What was measured in one cell: [instances, rows] each. Times of searches at a limit are at least the limit."""
+    """What was measured in one kind: [instances, rows] each. Times of searches at a limit are at least the limit."""
 
-    cell: Cell
+    kind: InstanceKind
     time: Floats  # ms
     search: Floats  # ms: of it on the search's own clock
     counts: Floats
@@ -122,23 +122,23 @@ def section(run: Run) -> Section:
 def _counted(every: Sequence[Measured]) -> str:
     sizes = sorted({len(one.time) for one in every})
     some = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
-    return f"{some} instances of each of {len(every)} kinds" if len(every) > 1 else f"{some} of {every[0].cell.label}"
+    return f"{some} instances of each of {len(every)} kinds" if len(every) > 1 else f"{some} of {every[0].kind.label}"
 
 
 def measured(run: Run, contest: Contest) -> Iterator[Measured]:
-    """The cells in the order of the experiment; those of which nothing is done in every row are left out."""
-    labels = run.part(run.rows[0])["cell"].to_numpy()
+    """The kinds in the order of the experiment; those of which nothing is done in every row are left out."""
+    labels = run.part(run.rows[0])["kind"].to_numpy()
     time, nodes, conflicts, load = (run.matrix(what) for what in ("time", "nodes", "backtracks", "load_seconds"))
     search = time - 1e3 * run.matrix("around_seconds")
     status = run.records["status"].to_numpy().astype(str).reshape(len(run.rows), run.done).T
     limited = status == "LIMIT"
     time, search = (np.where(limited, np.maximum(clock, contest.limits), clock) for clock in (time, search))
     counts = np.where([engine == "own" for engine in contest.engines], nodes, conflicts)
-    for cell in (Cell(**one) for one in run.manifest["choice"]["cell"]):
-        there = labels == cell.label
+    for kind in (InstanceKind(**one) for one in run.manifest["choice"]["kind"]):
+        there = labels == kind.label
         if there.any():
             loads = 1e3 * np.median(load[there], axis=0)
-            yield Measured(cell, time[there], search[there], counts[there], limited[there], status[there], loads)
+            yield Measured(kind, time[there], search[there], counts[there], limited[there], status[there], loads)
 
 
 def percentiles(values: Floats, limited: Bools) -> dict[str, Figure]:
@@ -178,13 +178,13 @@ def _table(contest: Contest, one: Measured, title: str) -> Tabular:
     columns = [Column("solver"), *(Column(name, parts) for name in names)]
     columns += [Column("solved"), Column("LIMIT")] + [Column("guide load, ms")] * bool(loaded)
     notes = (*verdict(contest, one), *[LOWER] * bool(one.limited.any()))
-    name = f"{title}: {len(one.time):,} of {one.cell.label}"
-    return Tabular(_key(one.cell), name, tuple(columns), tuple(lines), CAPTION, notes)
+    name = f"{title}: {len(one.time):,} of {one.kind.label}"
+    return Tabular(_key(one.kind), name, tuple(columns), tuple(lines), CAPTION, notes)
 
 
-def _key(cell: Cell) -> str:
+def _key(kind: InstanceKind) -> str:
     """`latin-25-40`, `sudoku-25x25-44-kept`: of a file."""
-    return "-".join("".join(letter if letter.isalnum() or letter in ". " else "" for letter in cell.label).split())
+    return "-".join("".join(letter if letter.isalnum() or letter in ". " else "" for letter in kind.label).split())
 
 
 def verdict(contest: Contest, one: Measured) -> tuple[str, ...]:
@@ -253,7 +253,7 @@ def _pens(contest: Contest) -> dict[int, Mapping[str, Any]]:
 
 
 def _cactus(contest: Contest, every: Sequence[Measured]) -> Picture:
-    """How many instances are solved within a time, a panel for each cell."""
+    """How many instances are solved within a time, a panel for each kind."""
     styles = _pens(contest)
     columns = min(ACROSS, len(every))
     lines = -(-len(every) // columns)
@@ -270,7 +270,7 @@ def _cactus(contest: Contest, every: Sequence[Measured]) -> Picture:
                 axes.plot(*steps, label=name, drawstyle="steps-post", markevery=marks, **pen)
             if limit:
                 axes.axvline(limit, color=GREY, linewidth=0.6, linestyle=(0, (1, 1.5)))
-            axes.set_title(one.cell.label, fontsize=SMALL)
+            axes.set_title(one.kind.label, fontsize=SMALL)
             axes.set(xscale="log", ylim=(0, 1.05 * len(one.time)))
             thousands(axes.xaxis)
             whole(axes.yaxis)
@@ -294,8 +294,8 @@ def _orders(contest: Contest, every: Sequence[Measured]) -> Picture | None:
     """Time against the order of Latin squares; None with fewer than two orders."""
     hardest: dict[int, Measured] = {}
     for one in every:
-        order = one.cell.order
-        if one.cell.family == "latin" and order is not None:
+        order = one.kind.order
+        if one.kind.family == "latin" and order is not None:
             before = hardest.get(order)
             # By all rows together, so that none is favoured.
             if before is None or np.log(one.time).mean() > np.log(before.time).mean():
@@ -324,7 +324,7 @@ def _orders(contest: Contest, every: Sequence[Measured]) -> Picture | None:
         panels[0].set_ylabel("time, ms")
         legend(figure, loc="outside upper center", ncols=3, columnspacing=1.2)
 
-    kinds = "; ".join(hardest[order].cell.label for order in orders)
+    kinds = "; ".join(hardest[order].kind.label for order in orders)
     words = "Time by order of the square, at p50 and p95. Of each order the share of holes that took all rows together "
     words += f"longest: {kinds}." + _hollow(contest) + _dropped(contest, len(styles))
     if any(one.limited.any() for one in hardest.values()):

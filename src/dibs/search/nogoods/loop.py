@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dibs.compiled import entry, part
-from dibs.search.machine import borrow
+from dibs.machine import borrow
+from dibs.search.luby import luby
 from dibs.search.nogoods.analyse import analyse, span
 from dibs.search.nogoods.arrays import (
     BROKEN,
@@ -34,20 +35,6 @@ from dibs.search.nogoods.decide import choose, decide, remember
 from dibs.search.nogoods.forget import keep, tidy
 from dibs.search.nogoods.groups import kill
 from dibs.search.nogoods.propagate import back, propagate
-
-
-@part
-def luby(i: Int) -> Int:
-    """1 1 2 1 1 2 4 1 1 2 1 1 2 4 8 ...: the i-th, from 1."""
-    size = 1
-    while size < i + 1:
-        size *= 2
-    while size - 1 != i:
-        i -= size // 2 - 1
-        size = 1
-        while size < i + 1:
-            size *= 2
-    return size // 2
 
 
 @part

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.compiled import entry, part
-from dibs.search.machine import view
+from dibs.machine import view
 from dibs.search.nogoods.arrays import Int
 from dibs.search.nogoods.lines import Lines
 

@@ -1,0 +1,120 @@
+"""A kind of generated instances. Its settings and a seed say which ones."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from math import isqrt
+from typing import Any, ClassVar, Literal, get_args
+
+from dibs.problem import Instance
+from dibs.problem.latin import LARGEST as LARGEST_LATIN
+from dibs.search.guidance import suited_to
+
+Family = Literal["latin", "sudoku", "sat"]
+
+LEAST = 5  # variables of a formula: with fewer there are not as many different clauses as it would have
+LARGEST_SUDOKU = 36
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceKind:
+    """Which instances are generated. A setting that its family does not have is None."""
+
+    family: Family
+    order: int | None = None  # of a Latin square
+    holes: float | None = None  # a fraction of its cells, or a number of them
+    balanced: bool | None = None  # as many holes in every row and column; otherwise anywhere
+    size: int | None = None  # of a Sudoku: rows and columns
+    kept: float | None = None  # a fraction of a full grid's cells, or a number of them, is given
+    variables: int | None = None  # of a satisfiable random 3-SAT formula with different clauses
+
+    NEEDS: ClassVar[dict[str, tuple[str, ...]]] = {
+        "latin": ("order", "holes"),
+        "sudoku": ("size", "kept"),
+        "sat": ("variables",),
+    }
+    TAKES: ClassVar[dict[str, tuple[str, ...]]] = {"latin": ("balanced",)}  # beyond what it needs
+
+    def __post_init__(self) -> None:
+        if self.family not in get_args(Family):
+            raise ValueError(f"family = {self.family!r}: choose one of {', '.join(get_args(Family))}")
+        needs = self.NEEDS[self.family]
+        for key, value in self.settings().items():
+            if key not in ("family", *needs, *self.TAKES.get(self.family, ())):
+                raise ValueError(f"{key} = {value!r} is not a setting of the family {self.family}")
+        if lacking := next((key for key in needs if getattr(self, key) is None), None):
+            raise ValueError(f"the family {self.family} needs {' and '.join(needs)}: there is no {lacking}")
+        if self.balanced not in (None, True, False):
+            raise ValueError(f"balanced = {self.balanced!r}: choose true or false")
+        _whole("order", self.order, 1, LARGEST_LATIN)
+        _whole("variables", self.variables, LEAST, None)
+        _whole("size", self.size, 4, LARGEST_SUDOKU)
+        if self.size is not None and isqrt(self.size) ** 2 != self.size:
+            raise ValueError(f"size = {self.size}: boxes are square, choose 4, 9, 16, 25 or 36")
+        for name in ("holes", "kept"):
+            if (value := getattr(self, name)) is not None and not _number(value):
+                raise ValueError(f"{name} = {value!r}: it must be a fraction of the cells, or a number of them")
+        self.made(1, 0)  # the generator checks the rest; it makes nothing yet
+
+    def settings(self) -> dict[str, Any]:
+        """Its settings; `InstanceKind(**settings)` is the same kind."""
+        return {key: value for key, value in asdict(self).items() if value is not None}
+
+    @property
+    def label(self) -> str:
+        """`latin 25, 40 %`, `sudoku 25x25, 44 % kept`, `sat 50`: what records, tables and figures call it."""
+        if self.family == "latin":
+            return f"latin {self.order}, {self._share()}" + (" anywhere" if not self.balanced else "")
+        if self.family == "sudoku":
+            share = f"{100 * self.kept:.3g} %" if isinstance(self.kept, float) else self.kept
+            return f"sudoku {self.size}x{self.size}, {share} kept"
+        return f"sat {self.variables}"
+
+    @property
+    def guide(self) -> str:
+        """Guide `auto` for its instances."""
+        name, _ = suited_to("cnf" if self.family == "sat" else self.family, (self.size or 0) ** 2)
+        assert name is not None
+        return name
+
+    def _share(self) -> str:
+        """Of holes, as they are made: balanced ones are a whole number in each row."""
+        assert self.order is not None
+        assert self.holes is not None
+        if not isinstance(self.holes, float):
+            return f"{self.holes} holes"
+        share = round(self.holes * self.order) / self.order if self.balanced else self.holes
+        return f"{100 * share:.3g} %"
+
+    def seed(self, seed: int) -> int:
+        """Of this kind in an experiment with such a seed; whatever other kinds there are, it stays the same."""
+        return int.from_bytes(hashlib.sha256(f"{seed} {self.label}".encode()).digest()[:6], "big")
+
+    def made(self, count: int, seed: int) -> Iterator[Instance]:
+        """So many instances; more of them begin with the same ones."""
+        from dibs import generate
+
+        if self.family == "latin":
+            assert self.order is not None
+            assert self.holes is not None
+            balanced = bool(self.balanced)
+            return generate.latin(count, order=self.order, holes=self.holes, balanced=balanced, seed=seed)
+        if self.family == "sudoku":
+            side = isqrt(self.size or 0)
+            return generate.sudoku(count, box=(side, side), kept=self.kept, seed=seed)
+        assert self.variables is not None
+        return generate.sat(count, variables=self.variables, satisfiable=True, distinct=True, seed=seed)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _whole(name: str, value: Any, least: int, most: int | None) -> None:
+    if value is None:
+        return
+    if type(value) is not int or value < least or (most is not None and value > most):
+        span = f", {least} or more" if most is None else f" from {least} to {most}"
+        raise ValueError(f"{name} = {value!r}: it must be a whole number{span}")

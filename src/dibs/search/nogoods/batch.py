@@ -1,0 +1,136 @@
+"""The nogood search as a `Searcher`: each instance by itself, and the guide asked about all that wait at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.structure import Instance
+from dibs.search.contract import Asks, Searcher, checked, never
+from dibs.search.nogoods import arrays, loop
+from dibs.search.nogoods.arrays import Problem
+from dibs.search.nogoods.search import Search, label, memory
+from dibs.search.options import Options
+from dibs.search.outcome import Outcome, Status, verified
+from dibs.search.root import Root, roots
+
+TOGETHER = 32  # searches that are under way, and ask the guide, at once
+_ready: list[bool] = []  # True once the search is compiled
+
+
+class NogoodSearch(Searcher):
+    """Searches of instances that share one structure; `places` as for the tree search.
+
+    `guided`: the guide is asked; `static`: no more than once.
+    """
+
+    def __init__(
+        self,
+        instances: Sequence[Instance],
+        options: Options,
+        *,
+        guided: bool = False,
+        static: bool = False,
+        places: Sequence[int] | None = None,
+    ) -> None:
+        prepare()
+        self.instances, self.options = instances, options
+        self.structure = instances[0].structure
+        self.places = range(len(instances)) if places is None else places
+        self._asks = 0 if not guided else 1 if static else arrays.NEVER
+        self._root, self._outcomes, self._seconds = begun(instances, options, label(guided))
+        self._next = 0  # the first instance whose search has not begun
+        self._live: dict[int, Search] = {}  # by the place of the instance
+        self._waiting: tuple[Asks, list[Search]] | None = None  # the last asks, and the searches they are of
+        self._answered: list[Search] = []
+        self._handing = 0.0  # seconds that it took to put the last asks together
+
+    def _fill(self) -> None:
+        """Begin searches until enough are under way."""
+        while self._next < len(self.instances) and len(self._live) < TOGETHER:
+            i = self._next
+            self._next += 1
+            if self._outcomes[i] is None:
+                open_, true = self._root.open[i], self._root.true[i]
+                self._live[i] = Search(
+                    self.instances[i], self.options, open_, true, self.places[i], self._seconds, self._asks
+                )
+
+    def advance(self, stopped: Callable[[], bool] = never) -> Asks | None:
+        while not stopped():
+            self._fill()
+            if not self._live:
+                return None
+            waiting: list[Search] = []
+            for i, search in list(self._live.items()):
+                if search.advance(stopped):
+                    waiting.append(search)
+                elif stopped():
+                    return None
+                else:
+                    self._outcomes[i] = search.outcome()
+                    del self._live[i]
+            if waiting:
+                return self._asked(waiting)
+        return None
+
+    def _asked(self, searches: list[Search]) -> Asks:
+        begin = perf_counter()
+        open_, true = (np.array(part) for part in zip(*(search.literals() for search in searches), strict=True))
+        depth = np.array([search.memory.counts[arrays.LEVEL] for search in searches])
+        asks = Asks.of(self.structure, [search.instance for search in searches], open_, true, depth=depth)
+        self._waiting = asks, searches
+        self._handing = perf_counter() - begin
+        return asks
+
+    def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
+        if self._waiting is None or asks is not self._waiting[0]:
+            raise ValueError("these asks were answered already")
+        self._answered = self._waiting[1]
+        scores = checked(scores, (len(self._answered), self.structure.literals))
+        self._waiting = None
+        for search, mine in zip(self._answered, scores, strict=True):
+            search.answer(mine)
+
+    def charge(self, seconds: float, passes: int) -> None:
+        for search in self._answered:
+            search.calls += passes
+            search.guide_seconds += (seconds + self._handing) / len(self._answered)
+
+    def outcomes(self) -> list[Outcome | None]:
+        return list(self._outcomes)
+
+
+def begun(
+    instances: Sequence[Instance], options: Options, search: str = "nogoods"
+) -> tuple[Root, list[Outcome | None], float]:
+    """The roots of instances that share a structure, the outcomes of those that are decided there, and seconds of each.
+
+    `search`: how the outcomes call it.
+    """
+    begin = perf_counter()
+    root = roots(instances, options.level, locked=options.root == "locked")
+    seconds = (perf_counter() - begin) / len(instances)
+    outcomes: list[Outcome | None] = []
+    for instance, open_, true, consistent in zip(instances, *root, strict=True):
+        if not consistent:
+            outcomes.append(Outcome(Status.UNSAT, None, 0, 0, 0, 0, seconds, 0, search=search))
+        elif open_.any():
+            outcomes.append(None)
+        else:
+            [solution] = verified([instance], [np.flatnonzero(true)])
+            outcomes.append(Outcome(Status.SAT, solution, 0, 0, 0, 0, seconds, 1, search=search))
+    return root, outcomes, seconds
+
+
+def prepare() -> None:
+    """Compile the search, or load what was compiled: nobody's time."""
+    if not _ready:
+        start, none, no = np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.bool_)
+        one = Problem(start, none, start, none, no, no, start, none, none, none)
+        loop.advance(one, memory(one), 1, 0)
+        _ready.append(True)

@@ -1,0 +1,266 @@
+"""One nogood search: an instance, from the state of its root on.
+
+A guide is asked about the root, at once or after `guide_after` nodes, and the search begins again with what it says:
+its scores order the members of the groups, and groups of which it is sure go first. Where that does not end soon, the
+search *dives*: it begins again at the root, and the guide is asked anew every few nodes on the way down, so that each
+choice is made in view of those before it. What was learned from failures stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.structure import Instance, Level, Need, Structure
+from dibs.search.nogoods import arrays, loop
+from dibs.search.nogoods.arrays import Memory, Problem
+from dibs.search.nogoods.dives import GROUPS, Dives
+from dibs.search.nogoods.walker import Walker
+from dibs.search.options import Options
+from dibs.search.outcome import Outcome, Status, verified
+from dibs.search.slices import LONGEST, MOST, fitted
+
+Bools = NDArray[np.bool_]
+
+SLICE = 400  # failures, and NODES nodes, between two looks at the clock, at most
+NODES = 100_000
+FIRST_NODES = 400  # of the first slice: nobody knows yet what a node takes
+SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
+FAINT = -20.0  # log-probabilities below count as this one
+NEVER = arrays.NEVER
+WALK = 1_000_000  # looks of a walk between two looks at the clock
+_STATUS = {arrays.SAT: Status.SAT, arrays.UNSAT: Status.UNSAT, arrays.LIMIT: Status.LIMIT}
+
+
+def label(guided: bool) -> str:
+    """How outcomes call this search."""
+    return "nogoods + guide" if guided else "nogoods"
+
+
+class Search:
+    """One instance, from its root on; the guide may be asked `asks` times, and no more often than the options say."""
+
+    def __init__(
+        self, instance: Instance, options: Options, open_: Bools, true: Bools, place: int, seconds: float, asks: int = 0
+    ) -> None:
+        begin = perf_counter()
+        self.instance, self.options = instance, options
+        self.asks = self.calls = 0
+        self.guide_seconds = 0.0
+        self._true = np.flatnonzero(true)
+        self.problem, self.open = reduced(instance.structure, open_, true, options.level)
+        self.memory = memory(self.problem)
+        if options.order == "random":
+            self.memory.score[:] = np.random.default_rng((options.seed, place)).random(len(self.open))
+        self._unit = min(options.restart_base, LONGEST)
+        self._slice = FIRST_NODES  # nodes until the next look at the clock
+        self._most = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
+        self._walker = Walker(self.problem, (options.seed, place))
+        most = asks if options.max_asks is None else min(asks, options.max_asks)
+        self._guided = most > 0
+        self._dives = Dives(most, min(options.guide_after or 0, NEVER), self._walker.able)
+        self._at_root = False  # the next answer is about the root
+        self.seconds = seconds + perf_counter() - begin
+
+    @property
+    def _nodes(self) -> int:
+        return int(self.memory.counts[arrays.NODES])
+
+    @property
+    def _failures(self) -> int:
+        return int(self.memory.counts[arrays.CONFLICTS])
+
+    def _going(self) -> bool:
+        """Whether it is neither decided nor at a limit."""
+        limit = self.options.max_seconds
+        late = limit is not None and self.seconds + self.guide_seconds >= limit
+        undecided = self.memory.counts[arrays.PHASE] in (arrays.RUNNING, arrays.LIMIT)
+        return bool(undecided and self._nodes < self._most and not late)
+
+    def advance(self, stopped: Callable[[], bool]) -> bool:
+        """Search on; True where the guide is to be asked about the state, False at the end or when `stopped()`."""
+        while True:
+            self._run(min(self._dives.ask_at, self._most), self._dives.pause_at, stopped)
+            if stopped() or not self._going():
+                return False
+            step = self._dives.next(self._nodes, self._failures, self._effort)
+            if step == "walk":
+                self._walk(stopped)
+            elif step == "dive":
+                self._to_root(stopped)
+                self._at_root = True
+            if step in ("ask", "dive"):
+                return self._going()
+
+    @property
+    def _effort(self) -> int:
+        return int(self.memory.counts[arrays.WORK]) + self._nodes * len(self.problem.need) // GROUPS
+
+    def _to_root(self, stopped: Callable[[], bool]) -> None:
+        """Begin a run."""
+        self.memory.counts[arrays.RUN_END] = 0
+        self._run(self._nodes, NEVER, stopped)
+
+    def _walk(self, stopped: Callable[[], bool]) -> None:
+        """Walk for a while, a slice of time after the other. What a walk has solved, the search follows."""
+        left = self._dives.budget(self._effort)
+        while left > 0 and self._going() and not stopped():
+            begin = perf_counter()
+            before = self._walker.looks
+            solved = self._walker.advance(self.memory.score, min(left, WALK))
+            left -= self._walker.looks - before
+            self._dives.walked(self._walker.looks - before)
+            self.seconds += perf_counter() - begin
+            if solved:
+                self._walker.hand_over(self.memory)
+                self._to_root(stopped)
+                break
+
+    def _run(self, nodes: int, failures: int, stopped: Callable[[], bool]) -> None:
+        """Go on until it is decided, has so many nodes or failures or no time left, or `stopped()`."""
+        counts = self.memory.counts
+        while self._going() and self._failures < failures and not stopped():
+            counts[arrays.MOST] = most = min(nodes, self._nodes + self._slice)
+            counts[arrays.PHASE] = arrays.RUNNING
+            begin = perf_counter()
+            budget = min(SLICE, 1 + self._slice // 4, failures - self._failures)
+            loop.advance(self.problem, self.memory, self._unit, budget)
+            if counts[arrays.FULL]:
+                self.memory = grown(self.memory)
+            took = perf_counter() - begin
+            self.seconds += took
+            self._slice = fitted(self._slice, took, NODES)
+            if counts[arrays.PHASE] == arrays.LIMIT and most == nodes:
+                break
+
+    def literals(self) -> tuple[Bools, Bools]:
+        """[literals of the structure] which are open, and which are true."""
+        state = self.memory.state
+        open_, true = np.zeros((2, self.instance.structure.literals), bool)
+        open_[self.open[state == arrays.OPEN]] = True
+        true[self._true] = True
+        true[self.open[state == arrays.TRUE]] = True
+        return open_, true
+
+    def answer(self, scores: NDArray[Any]) -> None:
+        """Take a guide's scores of the state, [literals of the structure], for what is open there.
+
+        At the root groups get their weights by them: the probability of the surest member, its root taken so that few
+        members still count for more.
+        """
+        m = self.memory
+        open_ = m.state == arrays.OPEN
+        with np.errstate(over="ignore"):
+            m.score[open_] = scores[self.open[open_]]
+        if self._at_root:
+            member = self.problem.group_member
+            surest = np.fmax.reduceat(np.where(open_, m.score, -np.inf)[member], self.problem.group_start[:-1])
+            m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
+            m.real[0] = 1
+            m.best[:] = 0
+            m.counts[arrays.FURTHEST] = 0
+        self._at_root = False
+        self.asks += 1
+        groups = int(np.count_nonzero(self.problem.need & (m.held[: len(self.problem.need)] == 0)))
+        self._dives.answered(self._nodes, self._failures, int(np.count_nonzero(open_)), groups)
+
+    def outcome(self) -> Outcome | None:
+        """None where it was stopped."""
+        counts = self.memory.counts
+        phase = int(counts[arrays.PHASE])
+        if self._going():
+            return None
+        solution = None
+        if phase == arrays.SAT:
+            true = np.flatnonzero(self.literals()[1])
+            [solution] = verified([self.instance], [true])
+        nodes, depth = self._nodes, int(counts[arrays.DEPTH])
+        return Outcome(
+            _STATUS.get(phase, Status.LIMIT), solution, nodes, self._failures, self.asks, depth, self.seconds,
+            int(phase == arrays.SAT), self.calls, self.guide_seconds, nodes, label(self._guided),
+        )  # fmt: skip
+
+
+def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tuple[Problem, NDArray[np.int64]]:
+    """What a root leaves open, and its literals as the structure numbers them. `open_`, `true` [literals].
+
+    At level `naked` nothing follows from needs that other groups imply.
+    """
+    literals = np.flatnonzero(open_)
+    held = np.bincount(_pairs(structure, np.flatnonzero(true))[1], minlength=structure.groups)
+    member, group = _pairs(structure, literals)  # pairs; members by their place in `literals`
+    sizes = np.bincount(group, minlength=structure.groups)
+    needed = structure.need >= (Need.REQUIRED if level == "naked" else Need.IMPLIED)
+    least = np.maximum(np.where(needed, structure.least, 0) - held, 0)
+    most = np.minimum(structure.most - held, sizes)
+    special = ((most == 1) | (most == sizes)) & (least <= 1)  # what is left of a bound may be of a special kind
+    said = (least > 0) | (most < sizes)
+    first, second = np.flatnonzero(special & said), np.flatnonzero(~special & said)
+    number = np.full(structure.groups, -1)
+    number[first], number[second] = np.arange(len(first)), np.arange(len(second)) + len(first)
+    left = np.concatenate([first, second])
+    member, group = member[said[group]], number[group[said[group]]]
+    start = np.concatenate([[0], np.cumsum(sizes[left])])
+    kind = group < len(first)
+    i4 = np.int32
+    return Problem(
+        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4),
+        _spread(member[kind], len(literals)), group[kind].astype(i4), (most == 1)[first], (least == 1)[first],
+        _spread(member[~kind], len(literals)), group[~kind].astype(i4),
+        least[second].astype(i4), most[second].astype(i4),
+    ), literals  # fmt: skip
+
+
+def _spread(member: NDArray[np.int64], literals: int) -> NDArray[np.int32]:
+    """[literals + 1] where the groups of each literal begin, in a list that goes by literals."""
+    return np.concatenate([[0], np.cumsum(np.bincount(member, minlength=literals))]).astype(np.int32)
+
+
+def _pairs(structure: Structure, literals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs of one of these literals, by its place among them, and a group that it is in."""
+    begin, group = structure.memberships
+    count = begin[literals + 1] - begin[literals]
+    place = np.repeat(np.arange(len(literals)), count)
+    skipped = begin[literals] - (np.cumsum(count) - count)
+    return place, group[np.arange(len(place)) + skipped[place]]
+
+
+def memory(p: Problem) -> Memory:
+    """A search at its root."""
+    literals, groups = len(p.literal_start) - 1, len(p.group_start) - 1
+    sizes = np.diff(p.group_start)
+    i4, i8, u1, f4 = np.int32, np.int64, np.uint8, np.float32
+    owner = np.repeat(np.arange(groups), sizes)
+    counts = np.zeros(arrays.COUNTERS, i8)
+    counts[[arrays.FAILED, arrays.BROKEN]] = -1
+    counts[arrays.ROOM] = arrays.FIRST_ROOM
+    special = len(p.need)
+    if (p.need & (sizes[:special] == 0)).any() or (sizes[special:] < p.least).any():
+        counts[arrays.PHASE] = arrays.UNSAT
+    queue = special + int(p.least.sum()) + 1
+    return Memory(
+        np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals, i4), np.zeros(literals, i4),
+        sizes.astype(i4), np.bincount(owner, p.group_member, groups).astype(i8), np.zeros(groups, i4),
+        np.ones(groups), np.zeros(literals, f4), np.zeros(literals, u1),
+        np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(queue, i4), np.zeros(queue, i4),
+        np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(literals + 1, i8),
+        np.zeros(arrays.ARENA, i4), np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, i4),
+        np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, f4),
+        np.full(literals, -1, i4), np.zeros(2 * arrays.MANY, i4), counts, np.ones(1),
+    )  # fmt: skip
+
+
+def grown(m: Memory) -> Memory:
+    """The same with twice the room for nogoods."""
+
+    def twice(array: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([array, np.zeros_like(array)])
+
+    m.counts[arrays.FULL] = 0
+    return m._replace(
+        **{name: twice(getattr(m, name)) for name in ("arena", "place", "length", "levels", "use", "link")}
+    )

@@ -1,0 +1,352 @@
+"""What will be done: what the user said, the policy and the problem become one plan, once, before the search.
+
+A `Request` is what the user said, sparse. `Request.plan(structure)` decides the rest. Every field that was given is in
+the plan, or is refused in one line that says why; none is ignored. Where a policy may choose, what was said narrows the
+choice: a field that only the tree search knows makes it a tree search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import Any, Literal
+
+from dibs.problem.structure import Structure
+from dibs.search.external.registry import ENGINES, check_guide, find
+from dibs.search.guidance import Guidance, suited_name
+from dibs.search.options import (
+    ALIASES,
+    LIMITS,
+    NOGOOD_ORDERS,
+    OF_GUIDES,
+    OF_NOGOODS,
+    OF_TREE,
+    Options,
+)
+
+PolicyName = Literal["auto", "guided", "paper", "plain"]
+
+LARGE = 256  # cells of the largest grid that the tree search is best at: 16x16
+LARGE_RUN = 256  # failures of the shortest run in larger ones
+LARGE_EASY = 96  # nodes there before the guide comes in: a node costs ten times as much as in a small grid
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A way to search by name: data, no code."""
+
+    help: str
+    fields: Mapping[str, Any]
+
+
+_PLAIN = {"level": "hidden", "tie": "impact"}
+_GUIDED = {**_PLAIN, "select": "confident", "reuse": 0.9, "strategy": "restarts", "guide": "auto"}
+
+POLICIES: Mapping[str, Policy] = {
+    "auto": Policy(
+        "plain search; a guided one beside it once an instance has proved to be hard; nogoods in large grids",
+        {**_GUIDED, "guide_after": 1_000},
+    ),
+    "guided": Policy("guided from the first node on, asked rarely, with restarts", _GUIDED),
+    "paper": Policy(
+        "DiBS as in the paper: asked about the order of two values, depth first",
+        {"level": "naked", "trigger": "binary", "guide": "relational"},
+    ),
+    "plain": Policy("classical search, no guide", _PLAIN),
+}
+FREE = ("auto", "guided")  # policies that choose the search by the problem
+
+OPTIONS = tuple(f.name for f in fields(Options))
+GUIDANCE = tuple(f.name for f in fields(Guidance))
+OF_ENGINES = ("max_seconds", "seed", "guide", "threads", "runtime", "network_only")  # what other engines take
+HOW = tuple(name for name in OPTIONS if name not in LIMITS)  # fields that say how to search
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How instances of one structure will be searched: nothing is left to decide but the answer."""
+
+    search: str  # "tree", "nogoods", or the name of an engine
+    options: Options
+    guidance: Guidance  # `guide` is a guide's name or folder, never `auto`; None: no guide that has a name
+    guided: bool  # a guide is asked, by name or the user's own
+    notes: tuple[str, ...] = ()  # what was decided, and why
+
+    @property
+    def raced(self) -> bool:
+        """A plain search goes first, and from `guide_after` nodes on a guided one beside it."""
+        return self.search == "tree" and self.guided and self.options.guide_after is not None
+
+    @property
+    def plain(self) -> Options:
+        """The same search as if there were no guide."""
+        return without_guide(self.options)
+
+    @property
+    def name(self) -> str:
+        """In a word or two, as `--json` has it."""
+        guide = self.guidance.guide or ("own guide" if self.guided else None)
+        return self.search if guide is None else f"{self.search} + {guide}"
+
+    @classmethod
+    def exactly(cls, options: Options, guidance: Guidance | None = None, guided: bool = False) -> Plan:
+        """The plan of options that are all decided already, as experiments and studies have them."""
+        search = "nogoods" if options.strategy == "nogoods" else "tree"
+        return cls(search, options, guidance or Guidance(), guided)
+
+    def describe(self) -> str:
+        """In plain words, as `--plan` prints it."""
+        parts = [*_described(self), *self.notes]
+        return "; ".join(parts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every field that the search uses."""
+        unused = {"tree": OF_NOGOODS, "nogoods": OF_TREE}.get(self.search, (*HOW, "alpha", "steps"))
+        options = {name: getattr(self.options, name) for name in OPTIONS if name not in unused}
+        guidance = {
+            name: getattr(self.guidance, name) for name in GUIDANCE if self.guidance.guide and name not in unused
+        }
+        return {"search": self.search, **options, **guidance, "notes": list(self.notes)}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user said: a policy's name, some fields of `Options` and `Guidance`, perhaps a guide of their own.
+
+    Without a policy it is `auto`; but a user who says how to search, or brings a guide, gets just that. Raises
+    ValueError, in one line, for whatever makes no sense for any problem.
+    """
+
+    policy: str | None = None
+    said: Mapping[str, Any] = field(default_factory=dict)
+    own_guide: bool = False
+    engine: str = "own"  # or the name of an engine that is not dibs' own
+
+    def __post_init__(self) -> None:
+        if self.policy is not None and self.policy not in POLICIES:
+            raise ValueError(f"policy = {self.policy!r}: choose one of {', '.join(POLICIES)}")
+        object.__setattr__(self, "said", MappingProxyType(_named(self.said)))
+        told = self.own_guide or any(name in self.said for name in (*HOW, "guide"))
+        if self.engine != "own":
+            self._check_engine()
+        elif self.policy is None and not told:
+            object.__setattr__(self, "policy", "auto")
+        self._check()
+
+    def _check_engine(self) -> None:
+        """Refuse what another engine cannot do."""
+        if self.policy is not None:
+            raise ValueError(f"policy = {self.policy!r} is for dibs' own search, not for engine {self.engine}")
+        for name, value in self.said.items():
+            if name in OF_ENGINES or (name, value) == ("max_solutions", 1):
+                continue
+            raise ValueError(f"{name} = {value!r} is for dibs' own search, not for engine {self.engine}")
+        find(self.engine)
+        if self.own_guide or self.said.get("guide") is not None:
+            check_guide(self.engine)
+
+    def _check(self) -> None:
+        """Refuse what makes no sense whatever the problem is."""
+        said, options, guidance = self.said, self.options, self.guidance
+        guided = self.own_guide or guidance.guide is not None
+        if self.own_guide and said.get("guide") is not None:
+            raise ValueError("guide: give an object or a name, not both")
+        if guided and options.order == "oracle":
+            raise ValueError("order = 'oracle' is a guide itself: give one or the other")
+        if not guided and options.order != "oracle":
+            for name in (*OF_GUIDES, *(["select"] if said.get("select") == "confident" else [])):
+                if said.get(name) is not None:
+                    raise ValueError(f"{name} = {said[name]!r} is about a guide: name one with guide, or a policy")
+        strategy = said.get("strategy")
+        if strategy == "nogoods" or "root" in said:
+            self._check_nogoods("strategy = 'nogoods'" if strategy == "nogoods" else "root")
+        if strategy == "dfs" and "restart_base" in said:
+            raise ValueError(f"restart_base = {said['restart_base']!r} needs strategy restarts or nogoods, not dfs")
+        if options.max_solutions > 1:
+            for name, value in said.items():
+                if (name, value) in (("strategy", "restarts"), ("strategy", "nogoods")) or name == "guide_after":
+                    raise ValueError(
+                        f"{name} = {value!r} needs max_solutions = 1: another run finds the same ones again"
+                    )
+        for name in ("alpha", "steps"):
+            if options.guide_selects and name in said and said[name] != getattr(Guidance(), name):
+                raise ValueError(f"{name} = {said[name]!r} is about the cell that MRV takes: it needs select = 'mrv'")
+
+    def _check_nogoods(self, what: str) -> None:
+        said = self.said
+        if what == "root" and said.get("strategy"):
+            raise ValueError(f"root = {said['root']!r} needs strategy nogoods, not {said['strategy']}")
+        for name in OF_TREE:
+            if name in said:
+                raise ValueError(f"{name} = {said[name]!r} is for the tree search, and {what} is not")
+        if said.get("level") == "eliminate":
+            raise ValueError(f"{what} needs level naked or hidden: eliminate forces nothing")
+        if said.get("order", "ascending") not in NOGOOD_ORDERS:
+            raise ValueError(f"{what} needs order {', '.join(NOGOOD_ORDERS)}, not {said['order']}")
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The policy's fields, with those that were said in their place."""
+        policy = POLICIES[self.policy].fields if self.policy else {}
+        fields = {**policy, **self.said}
+        if self.own_guide:
+            fields.pop("guide", None)
+        return fields
+
+    @property
+    def options(self) -> Options:
+        """As they are before the problem is known."""
+        return Options(**{name: value for name, value in self.fields.items() if name in OPTIONS})
+
+    @property
+    def guidance(self) -> Guidance:
+        return Guidance(**{name: value for name, value in self.fields.items() if name in GUIDANCE})
+
+    def plan(self, structure: Structure) -> Plan:
+        """For instances of one structure."""
+        options, guidance, notes = self.options, self.guidance, []
+        guided = self.own_guide or options.order == "oracle"
+        if guidance.guide is not None:
+            name, why = suited_name(guidance.guide, structure)
+            guided = name is not None
+            guidance = replace(guidance, guide=name) if guided else Guidance()
+            if why:
+                notes.append(why)
+        search = "tree"
+        if self.engine != "own":
+            search = self.engine
+        elif self._nogoods(structure):
+            search = "nogoods"
+            options = self._nogood_options(options)
+            if "strategy" not in self.said and "root" not in self.said:
+                why = "there are groups with bounds" if structure.bounded else f"the grid has more than {LARGE} cells"
+                notes.append(f"nogoods because {why}")
+        else:
+            if guided and options.max_solutions > 1 and options.guide_after is not None:
+                options = replace(options, guide_after=None)  # from the first node on, for whoever wants a guide
+                if not self._about_a_guide:
+                    notes.append("without the guide: a second search would find the same solutions again")
+                    guided, guidance = False, Guidance()
+            options = self._tree_options(options, guided)
+        return Plan(search, options, guidance, guided, tuple(notes))
+
+    def _nogoods(self, structure: Structure) -> bool:
+        """Whether it was said, or the policy may choose and nothing that was said is against it."""
+        said = self.said
+        if said.get("strategy") == "nogoods" or "root" in said:
+            return True
+        grid = structure.family in ("sudoku", "latin") and structure.decisions > LARGE
+        free = self.policy in FREE and not any(name in said for name in ("strategy", *OF_TREE))
+        one = said.get("max_solutions", 1) == 1
+        orders = said.get("order", "ascending") in NOGOOD_ORDERS
+        if structure.bounded:
+            self._check_bounded()
+            return True
+        return grid and free and one and orders and said.get("level") != "eliminate"
+
+    def _check_bounded(self) -> None:
+        """Groups with bounds are for the nogood search, whatever the policy: refuse what that does not do."""
+        said, what = self.said, "a problem that has groups with bounds"
+        if said.get("max_solutions", 1) > 1:
+            raise ValueError(f"max_solutions = {said['max_solutions']!r}: {what} is searched for one solution")
+        if said.get("strategy") is not None:
+            raise ValueError(f"strategy = {said['strategy']!r}: {what} needs strategy nogoods")
+        self._check_nogoods(what)
+
+    def _nogood_options(self, options: Options) -> Options:
+        usual = Options()
+        said = self.said
+        after = options.guide_after if "guide_after" in said or options.guide_after is None else LARGE_EASY
+        return replace(
+            options,
+            strategy="nogoods",
+            root=said.get("root", "singles" if "level" in said else "locked"),
+            restart_base=said.get("restart_base", LARGE_RUN),
+            guide_after=after,
+            **{name: getattr(usual, name) for name in OF_TREE if name in OPTIONS},
+        )
+
+    @property
+    def _about_a_guide(self) -> bool:
+        """Whether anything that was said is about a guide."""
+        said = self.said
+        named = any(said.get(name) is not None for name in (*GUIDANCE, *OF_GUIDES))
+        return self.own_guide or named or said.get("select") == "confident"
+
+    def _tree_options(self, options: Options, guided: bool) -> Options:
+        if not guided:
+            options = without_guide(options, keep=self.said)
+        if options.max_solutions > 1 and options.strategy != "dfs":
+            options = replace(options, strategy="dfs")
+        if options.strategy == "dfs" and "restart_base" in self.said:
+            raise ValueError(
+                f"restart_base = {self.said['restart_base']!r} needs strategy restarts or nogoods, not dfs"
+            )
+        return options
+
+
+def without_guide(options: Options, keep: Mapping[str, Any] = MappingProxyType({})) -> Options:
+    """The same search as if there were no guide; `keep`: fields that were said stay."""
+    plain: dict[str, Any] = {"reuse": None, "guide_after": None, "max_asks": None, "trigger": "always"}
+    if options.select == "confident":
+        plain["select"] = "mrv"
+    if options.strategy == "restarts":
+        plain["strategy"] = "dfs"
+    return replace(options, **{name: value for name, value in plain.items() if name not in keep})
+
+
+def _named(said: Mapping[str, Any]) -> dict[str, Any]:
+    """What was said, by the fields' own names; ValueError names the nearest field where there is none."""
+    found: dict[str, Any] = {}
+    for name, value in said.items():
+        full = ALIASES.get(name, name)
+        if full not in OPTIONS and full not in GUIDANCE:
+            known = (*OPTIONS, *GUIDANCE, *ALIASES, "policy", "guide", "engine")
+            near = get_close_matches(name, known, 1) or get_close_matches(f"max_{name}", known, 1, 0.5)
+            near = ["max_seconds"] if name in ("timeout", "time_limit", "time") else near
+            hint = f": did you mean {near[0]!r}?" if near else f": there are {', '.join(OPTIONS)}"
+            raise ValueError(f"there is no option {name!r}{hint}")
+        if full in found:
+            short = next(short for short, long in ALIASES.items() if long == full)
+            raise ValueError(f"{short} and {full} are the same option: give one of them")
+        found[full] = value
+    return found
+
+
+def _described(plan: Plan) -> list[str]:
+    o = plan.options
+    limits = [
+        f"at most {value:,g} {what}"
+        for value, what in ((o.max_nodes, "nodes"), (o.max_seconds, "seconds"), (o.max_asks, "asks"))
+        if value is not None
+    ]
+    if o.max_solutions > 1:
+        limits.append(f"up to {o.max_solutions:,} solutions")
+    guide = plan.guidance.guide or ("the given guide" if plan.guided else None)
+    if o.order == "oracle":
+        guide = "an oracle"
+    if plan.search not in ("tree", "nogoods"):
+        takes = ENGINES[plan.search].takes
+        return [f"engine {plan.search}", f"guide {guide}, asked once for {takes}" if guide else "no guide", *limits]
+    if plan.search == "nogoods":
+        root = "singles and locked sets" if o.root == "locked" else "singles"
+        when = f"asked about the root after {o.guide_after:,} nodes" if o.guide_after else "asked about the root"
+        return [
+            f"nogood search on what {root} leave open at the root, level {o.level}",
+            f"values {o.order}, runs of {o.restart_base:,} failures and more",
+            f"guide {guide}, {when}, then on dives" if guide else "no guide",
+            *limits,
+        ]
+    runs = {"dfs": "depth first", "restarts": f"runs of {o.restart_base:,} nodes and more"}
+    where = {"always": "at any node", "binary": "at two values", "ternary": "at three values or more"}
+    mrv = f"MRV, ties by {o.tie}"
+    select = {"mrv": mrv, "first": "the first variable", "confident": "branching where the guide is sure"}
+    asked = f"guide {guide}, asked {where[o.trigger]}" if guide else "no guide"
+    if guide and o.reuse is not None:
+        asked += f", a ranking serves while it is {o.reuse:g} sure"
+    how = [f"{select[o.select]}, {runs[o.strategy]}", asked, *limits]
+    if plan.raced:
+        how[0] = f"plain ({mrv}, depth first); from {o.guide_after:,} nodes on a guided one beside it: {how[0]}"
+    return [f"tree search, level {o.level}, values {o.order}", *how]

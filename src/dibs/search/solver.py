@@ -1,0 +1,165 @@
+"""A request that is ready to run: its guide, a plan for each structure that it meets, and the searches of the plans."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from threading import Lock
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from dibs.problem.structure import Instance, Structure
+from dibs.search.contract import Guide, Ranks, Searcher, as_guide, never
+from dibs.search.external.registry import adapter, check_proofs
+from dibs.search.oracle import Oracle, foresee
+from dibs.search.outcome import Outcome, Status
+from dibs.search.plan import Plan, Request
+
+BLOCK = 64  # searches that one call of the kernel advances in a batch
+
+
+class Solver:
+    """Solves instances, on any number of threads: they ask the guide one at a time, in `turn`.
+
+    `plans` says what is done with instances of a structure; it is called once for each.
+    `proof`: a file for a DRAT proof of UNSAT, of engines that write one and of a single instance.
+    """
+
+    def __init__(
+        self,
+        plans: Callable[[Structure], Plan],
+        guide: Ranks | None = None,
+        proof: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.plans, self.proof = plans, proof
+        self.guide: Guide | None = None if guide is None else as_guide(guide)
+        self.eager = False  # every search asks the guide: batches are best large
+        self.turn = Lock()
+        self._known: WeakKeyDictionary[Structure, Plan] = WeakKeyDictionary()
+
+    @classmethod
+    def of(cls, request: Request, guide: Ranks | None = None, proof: str | os.PathLike[str] | None = None) -> Solver:
+        """As a request says; `guide`: the user's own, otherwise it is the one that the request names."""
+        if proof is not None:
+            check_proofs(request.engine)
+        if request.engine != "own":
+            adapter(request.engine)  # raises, in one line, where it is not installed
+        if request.options.order == "oracle":
+            guide = Oracle()
+        elif guide is None and request.guidance.guide is not None:
+            from dibs.guide.lazy import lazy_guide
+
+            guide = lazy_guide(request.guidance)
+        found = cls(request.plan, guide, proof)
+        found.eager = guide is not None and request.options.guide_after is None
+        return found
+
+    def plan(self, problem: Instance) -> Plan:
+        """Made once for each structure."""
+        if not isinstance(problem, Instance):
+            raise TypeError(
+                f"{problem!r} is not an instance to solve: parse a text with dibs.Sudoku.parse, for example"
+            )
+        found = self._known.get(problem.structure)
+        if found is None:
+            found = self._known[problem.structure] = self.plans(problem.structure)
+        return found
+
+    def run(
+        self,
+        problems: Sequence[Instance],
+        places: Sequence[int] | None = None,
+        block: int = BLOCK,
+        stopped: Callable[[], bool] = never,
+    ) -> list[Outcome | None]:
+        """Outcomes of a batch, None where it was stopped; instances that share a structure are searched together.
+
+        `places`: where they are in a longer list, for `random` choices; `block`: as for `TreeSearch`.
+        """
+        shapes: dict[Structure, list[int]] = {}
+        for i, problem in enumerate(problems):
+            self.plan(problem)
+            shapes.setdefault(problem.structure, []).append(i)
+        outcomes: list[Outcome | None] = [None] * len(problems)
+        for members in shapes.values():
+            some = [problems[i] for i in members]
+            where = members if places is None else [places[i] for i in members]
+            plan = self.plan(some[0])
+            guide = self.guide if plan.guided else None
+            found = search_all(some, plan, guide, where, block, stopped, self.turn, self.proof)
+            for i, outcome in zip(members, found, strict=True):
+                outcomes[i] = outcome
+        return outcomes
+
+
+def search_all(
+    some: Sequence[Instance],
+    plan: Plan,
+    guide: Guide | None,
+    places: Sequence[int],
+    block: int = BLOCK,
+    stopped: Callable[[], bool] = never,
+    turn: AbstractContextManager[Any] | None = None,
+    proof: str | os.PathLike[str] | None = None,
+) -> list[Outcome | None]:
+    """Outcomes of instances that share a structure, as a plan says; None where it was stopped."""
+    if isinstance(guide, Oracle):
+        return _foreseen(some, plan, places, block, stopped)
+    if plan.raced:
+        from dibs.search.race import race
+
+        assert guide is not None
+        return race(some, plan.options, guide, places=places, block=block, stopped=stopped, turn=turn)
+    search = searcher(some, plan, guide, places, block, proof)
+    search.run(guide, stopped, turn)
+    return search.outcomes()
+
+
+def _foreseen(
+    some: Sequence[Instance], plan: Plan, places: Sequence[int], block: int, stopped: Callable[[], bool]
+) -> list[Outcome | None]:
+    """With an oracle: its own search has the same limits, and its time is guide time."""
+    known, took = foresee(some, plan.options, block=block, stopped=stopped)
+    going = np.flatnonzero(known.decided).tolist()
+    lost = None if stopped() else Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0)
+    outcomes: list[Outcome | None] = [lost] * len(some)
+    limit = plan.options.max_seconds
+    # With a limit of seconds each has as much as the oracle left it.
+    for rows in [[i] for i in going] if limit is not None else [going] if going else []:
+        left = None if limit is None else max(0.0, limit - took[rows[0]])
+        rest = replace(plan, options=replace(plan.options, max_seconds=left))
+        found = search_all([some[i] for i in rows], rest, known, [places[i] for i in rows], block, stopped)
+        for i, outcome in zip(rows, found, strict=True):
+            outcomes[i] = outcome
+    return [
+        outcome and replace(outcome, guide_seconds=outcome.guide_seconds + seconds)
+        for outcome, seconds in zip(outcomes, took.tolist(), strict=True)
+    ]
+
+
+def searcher(
+    some: Sequence[Instance],
+    plan: Plan,
+    guide: Guide | None,
+    places: Sequence[int] | None = None,
+    block: int = 1,
+    proof: str | os.PathLike[str] | None = None,
+) -> Searcher:
+    """The search that a plan names, of instances that share a structure, before its first step."""
+    static = guide is not None and guide.static
+    if plan.search == "tree":
+        from dibs.search.tree.search import TreeSearch
+
+        return TreeSearch(some, plan.options, guided=guide is not None, static=static, block=block, places=places)
+    if plan.search == "nogoods":
+        from dibs.search.nogoods.batch import NogoodSearch
+
+        takes = guide is not None and guide.refusal(some[0].structure) is None
+        return NogoodSearch(some, plan.options, guided=takes, static=static, places=places)
+    from dibs.search.external.search import EngineSearch
+
+    return EngineSearch(some, plan.options, plan.search, guided=guide is not None, proof=proof)

@@ -1,0 +1,133 @@
+"""The state of a search, as arrays: what the kernel works on and the engine looks at."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.search.tree.tables import Tables
+
+# Phases of a search: `counts[row, PHASE]`.
+START, ENTER, WAIT, ARRANGE, TRY, AGAIN, SAT, UNSAT, LIMIT = range(9)
+
+# Columns of `Searches.counts`.
+PHASE = 0  # one of the phases above
+NODES = 1  # entries into branching on a consistent, incomplete state
+BACKTRACKS = 2  # tried values that failed, at once or after their subtree
+ASKS = 3  # rankings asked of the guide
+DEPTH = 4  # the most decisions that ever stood at once
+SOLUTIONS = 5  # solutions found so far
+WORK = 6  # trail entries written so far, and values tried
+SEED = 7  # drives `random` ties and orders
+TOP = 8  # open frames
+TRAIL = 9  # length of the trail
+GIVEN = 10  # how many literals stand in `order` before the start
+MOST = 11  # LIMIT at so many nodes
+RANKED = 12  # a ranking of the root (of any node, if the guide is static) is in slot 0
+SLOT = 13  # where the ranking goes that is waited for, until it is used; then NO_SLOT
+RUN = 14  # runs begun from the root: 1 in a depth-first search
+RUN_END = 15  # strategy `restarts`: the next run begins at so many nodes
+LOGGED = 16  # events in `log`
+HOPELESS = 17  # open frames when the guide said that there is no solution below the innermost one; 0: it has not
+ARITY = 18  # where clauses are selected: the open literals of the one that was taken; 0 if there was none
+TRIES = 19  # values tried
+COUNTERS = 20
+
+# Events of `Searches.log`: kind << EVENT | what.
+ENTERED, TRIED, FAILED, SOLVED, BEGUN = range(5)  # a domain, an address, -, -, a run's number
+EVENT = 32
+
+# Options as numbers.
+BY_INDEX, BY_DEGREE, BY_CHANCE, BY_IMPACT = range(4)
+TIES = {"index": BY_INDEX, "degree": BY_DEGREE, "random": BY_CHANCE, "impact": BY_IMPACT}
+ASCENDING, LCV, MCV, SHUFFLED, JW, BY_SCORE = range(6)  # the last one: by a ranking
+ORDERS = {"ascending": ASCENDING, "lcv": LCV, "mcv": MCV, "random": SHUFFLED, "jw": JW}
+NEVER, ALWAYS, BINARY, TERNARY = range(4)
+TRIGGERS = {"never": NEVER, "always": ALWAYS, "binary": BINARY, "ternary": TERNARY}
+MRV, CONFIDENT, FIRST = range(3)
+SELECTS = {"mrv": MRV, "confident": CONFIDENT, "first": FIRST}
+DFS, RESTARTS = range(2)
+STRATEGIES = {"dfs": DFS, "restarts": RESTARTS}
+NEVER_KEEP = 2.0  # `Rules.keep`: no choice is that sure
+RANKINGS = 8  # slots where rankings are kept
+NO_SLOT = 255
+
+
+class Searches(NamedTuple):
+    """The states of N searches over the same tables (L, D, G, P, R as there).
+
+    A decided domain keeps the bit of its true literal in the planes, and has lost the one that says it is undecided.
+    From `frame_slot` to `score`, arrays have length 0 in a search that is not guided, traced or begun again.
+    """
+
+    plane: NDArray[np.uint64]  # [N, P+R] the open (and true) literals, and the undecided domains
+    group: NDArray[np.int64]  # [N, G] watched groups, see tables.py
+    value: NDArray[np.uint8]  # [N, D] what each decided domain has taken
+    trail: NDArray[np.uint32]  # [N, L+D] words of `plane` that lost bits, in order
+    lost: NDArray[np.uint64]  # [N, L+D] the bits lost; in a word of undecided domains it is one bit, for a choice
+    frame_domain: NDArray[np.uint32]  # [N, D+1] what each open node branches on
+    frame_mark: NDArray[np.uint32]  # [N, D+1] trail length when the node was entered
+    frame_next: NDArray[np.uint32]  # [N, D+1] position in `order` of the value to try next
+    frame_end: NDArray[np.uint32]  # [N, D+1] where its values end (and the next node's begin)
+    frame_found: NDArray[np.int64]  # [N, D+1] solutions known when its current value was tried
+    order: NDArray[np.uint32]  # [N, L] addresses: the values of all open nodes, in the order they are tried
+    frame_slot: NDArray[np.uint8]  # [N, D+1] where the ranking is that serves the node; NO_SLOT: it has none
+    frame_ask: NDArray[np.int64]  # [N, D+1] which of the search's asks it came from: a slot may have a newer one by now
+    frame_trust: NDArray[np.bool_]  # [N, D+1] no first choice has failed since that ranking was made
+    frame_mass: NDArray[np.float64]  # [N, D+1] log-probability of the path to the node, by the rankings on it
+    frame_rest: NDArray[np.float64]  # [N, D+1] probability of all that was still to be tried above it
+    slot_ask: NDArray[np.int64]  # [N, S] the ask that each slot's ranking came from
+    chance: NDArray[np.float32]  # [N, L] for each value in `order`: its share among the values of its node
+    lesson: NDArray[
+        np.float32
+    ]  # [N, L] restarts: what cut runs have taken from the scores of the choices they ended on
+    score: NDArray[np.float32]  # [N, S, L] rankings: the guide's answers
+    log: NDArray[np.int64]  # [N, E] events, if they are wanted; otherwise [N, 0]
+    answer: NDArray[np.uint8]  # [N, A, D] the first A solutions: the value of each domain
+    counts: NDArray[np.int64]  # [N, COUNTERS]
+
+
+class Rules(NamedTuple):
+    """The options of a search as the kernel reads them."""
+
+    rich: int | None  # 1 if guided, traced or begun again, else None: each is compiled without the other's code
+    tie: int  # TIES
+    order: int  # ORDERS, where no guide ranks
+    trigger: int  # TRIGGERS: where the guide is asked
+    static: bool  # the first ranking serves the whole search
+    select: int  # SELECTS: who chooses the domain, where there is a ranking
+    keep: float  # a ranking serves the nodes below while the surest choice has this probability
+    asks: int  # most asks
+    ask_nodes: int  # nodes that an ask counts for at the limit of nodes
+    strategy: int  # STRATEGIES
+    unit: int  # restarts: nodes of the shortest run
+    wanted: int  # stop at this many solutions
+
+
+def shapes(t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0) -> list[tuple[int, ...]]:
+    """The shapes of the arrays of `Searches`, in their order; `slots` is 0 where nothing is ranked or begun again."""
+    literals, domains = len(t.outer), len(t.base) - 1
+    frame = (rows, domains + 1)
+    rich = (rows, domains + 1 if slots else 0)
+    per_literal = literals if slots else 0
+    return [
+        (rows, len(t.plane)), (rows, len(t.group)), (rows, domains),
+        (rows, literals + domains), (rows, literals + domains), frame, frame, frame, frame, frame, (rows, literals),
+        rich, rich, rich, rich, rich, (rows, slots), (rows, per_literal), (rows, per_literal),
+        (rows, slots, per_literal), (rows, events), (rows, answers, domains), (rows, COUNTERS),
+    ]  # fmt: skip
+
+
+def searches(t: Tables, rows: int, *sizes: int) -> Searches:
+    """Room for `rows` searches, sizes as for `shapes`; `counts[:, PHASE]` is START."""
+    u1, u4, u8, i8, f4, f8 = np.uint8, np.uint32, np.uint64, np.int64, np.float32, np.float64
+    kinds = (
+        u8, i8, u1, u4, u8, u4, u4, u4, u4, i8, u4,
+        u1, i8, np.bool_, f8, f8, i8, f4, f4, f4, i8, u1, i8,
+    )  # fmt: skip
+    # All but the counters are written before they are read.
+    room = Searches(*map(np.empty, shapes(t, rows, *sizes), kinds))
+    room.counts[:] = 0
+    return room

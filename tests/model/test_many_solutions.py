@@ -1,0 +1,77 @@
+"""Instances with several solutions: what a guide for formulas or grids with many holes is trained on."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dibs import CNF, Latin, Sudoku
+from dibs.generate import latin, sat, sudoku
+from dibs.guide.graph import graph_of, groups_of
+from dibs.model.config import Data
+from dibs.model.many_solutions import LEVEL, joined, load, reduced, solutions, states_of
+
+FORMULAS = Data(formulas=6, variables=(5, 25), solutions=8, held=0.5)
+SQUARES = Data(squares=6, orders=(5, 9), holes=(0.4, 0.6), solutions=8, held=0.5)
+SUDOKUS = Data(kept=6, sides=(2, 3), holes=(0.65, 0.8), solutions=8, held=0.5)
+ALL = pytest.mark.parametrize("data", [FORMULAS, SQUARES, SUDOKUS], ids=["formulas", "squares", "Sudokus"])
+
+
+@ALL
+def test_targets_are_shares_of_solutions(data: Data) -> None:
+    found = [state for number in range(6) for state in states_of(data, number)]
+    assert len(found) > 10
+    for state in found:
+        groups = state.groups
+        literal = np.repeat(np.arange(len(state.target)), np.diff(groups.begin))
+        cells = groups.kind[groups.group] == 0
+        share = np.bincount(groups.group[cells], state.target[literal[cells]], len(groups.kind))
+        assert np.allclose(share[groups.kind == 0], 1), "one literal of each cell is true in each solution"
+        assert state.candidates.sum() >= 2
+        assert len(set(groups.group[np.isin(literal, np.flatnonzero(state.candidates)) & cells])) == 1
+    assert any(((state.target > 0) & (state.target < 1)).any() for state in found), "nowhere are there two solutions"
+
+
+@ALL
+def test_states_depend_on_the_seed_only(data: Data) -> None:
+    told: list[tuple[str, int, int]] = []
+    first = load(data, lambda *args: told.append(args))
+    assert first.fingerprint() == load(data, lambda *_: None).fingerprint()
+    assert 0 < first.held < len(first.states)
+    assert told[-1][1:] == (6, 6)
+    other = Data(**{**vars(data), "seed": 2})
+    assert first.fingerprint() != load(other, lambda *_: None).fingerprint()
+
+
+MADE = (
+    *sat(3, variables=15, satisfiable=True, seed=1), *latin(3, order=7, holes=0.5), *sudoku(3, box=(3, 3), kept=0.25),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("instance", MADE)
+def test_solutions_are_different_and_right(instance: CNF | Latin | Sudoku) -> None:
+    found = solutions(instance, LEVEL[instance.structure.family], 16, 0)
+    assert len(np.unique(found, axis=0)) == len(found) > 0
+    for true in found:
+        assert instance.violation(instance.decode(np.flatnonzero(true))) is None  # type: ignore[arg-type]
+
+
+def test_a_reduced_state_has_the_same_graph() -> None:
+    """What the network sees of a state is the same whether closed literals are there or not; joined states as well."""
+    rng = np.random.default_rng(0)
+    [formula] = sat(1, variables=12, satisfiable=True, seed=3)
+    groups = groups_of(formula.structure)
+    for _ in range(20):
+        value = rng.integers(-1, 2, 12)  # false, unknown, true
+        open_ = np.repeat(value == 0, 2)
+        true = np.stack([value > 0, value < 0], 1).reshape(-1)
+        whole = graph_of(groups, open_[None], true[None])
+        small = graph_of(reduced(groups, open_, true), np.ones((1, open_.sum()), bool))
+        for name in ("features", "member", "start", "link", "at", "kinds", "cell"):
+            assert np.array_equal(getattr(whole, name), getattr(small, name)), name
+    some = [state for number in range(3) for state in states_of(FORMULAS, number)]
+    union = graph_of(joined(some), np.ones((1, sum(len(s.target) for s in some)), bool))
+    ends = np.cumsum([0, *(len(state.target) for state in some)])
+    for state, (a, b) in zip(some, pairwise(ends.tolist()), strict=True):
+        own = graph_of(state.groups, np.ones((1, b - a), bool))
+        assert np.array_equal(union.features[a:b], own.features)
