@@ -17,7 +17,8 @@ from guides import Scored, seeded
 def steps(plan: Dives, failing: float, rounds: int, seed: int = 0) -> list[str]:
     """The steps of a search that fails with this probability at each node."""
     rng = np.random.default_rng(seed)
-    found, nodes, failures, effort = [], 0, 0, 0
+    found: list[str] = []
+    nodes, failures, effort = 0, 0, 0
     for _ in range(rounds):
         while nodes < plan.ask_at and failures < plan.pause_at and nodes < 10_000_000:
             nodes += 1

@@ -91,7 +91,7 @@ def test_the_same_walk_however_it_is_cut() -> None:
     walk.advance(t, at_once, 200_000)
     while cut.counts[walk.LOOKS] < at_once.counts[walk.LOOKS]:
         walk.advance(t, cut, 1)
-    assert all(np.array_equal(a, b) for a, b in zip(at_once, cut, strict=True))
+    assert all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(at_once, cut, strict=True))
 
 
 def test_a_walk_back_at_its_best_state() -> None:

@@ -23,6 +23,7 @@ from dibs.interrupt import interrupts_later, plain_interrupts
 from dibs.model.checkpoint import Checkpoint, Unwritable
 from dibs.model.config import Config, Model, Train
 from dibs.model.log import Log
+from dibs.model.task_for import task_for
 from dibs.model.tasks import CHUNK, Sources, Task
 from dibs.problem import InputError
 

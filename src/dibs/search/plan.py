@@ -221,7 +221,8 @@ class Request:
             search = "nogoods"
             options = self._nogood_options(options)
             if "strategy" not in self.said and "root" not in self.said:
-                notes.append(f"nogoods because the grid has more than {LARGE} cells")
+                why = "there are groups with bounds" if structure.bounded else f"the grid has more than {LARGE} cells"
+                notes.append(f"nogoods because {why}")
         else:
             if guided and options.max_solutions > 1 and options.guide_after is not None:
                 options = replace(options, guide_after=None)  # from the first node on, for whoever wants a guide
@@ -240,7 +241,19 @@ class Request:
         free = self.policy in FREE and not any(name in said for name in ("strategy", *OF_TREE))
         one = said.get("max_solutions", 1) == 1
         orders = said.get("order", "ascending") in NOGOOD_ORDERS
+        if structure.bounded:
+            self._check_bounded()
+            return True
         return grid and free and one and orders and said.get("level") != "eliminate"
+
+    def _check_bounded(self) -> None:
+        """Groups with bounds are for the nogood search, whatever the policy: refuse what that does not do."""
+        said, what = self.said, "a problem that has groups with bounds"
+        if said.get("max_solutions", 1) > 1:
+            raise ValueError(f"max_solutions = {said['max_solutions']!r}: {what} is searched for one solution")
+        if said.get("strategy") is not None:
+            raise ValueError(f"strategy = {said['strategy']!r}: {what} needs strategy nogoods")
+        self._check_nogoods(what)
 
     def _nogood_options(self, options: Options) -> Options:
         usual = Options()

@@ -131,6 +131,6 @@ def prepare() -> None:
     """Compile the search, or load what was compiled: nobody's time."""
     if not _ready:
         start, none, no = np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.bool_)
-        one = Problem(start, none, start, none, no, no)
+        one = Problem(start, none, start, none, no, no, start, none, none, none)
         loop.advance(one, memory(one), 1, 0)
         _ready.append(True)

@@ -69,6 +69,7 @@ def propagate(p: Problem, m: Memory) -> bool:
         m.state[literal] = TRUE
         m.level[literal] = counts[LEVEL]
         m.reason[literal] = group
+        m.position[literal] = counts[TRAIL]
         m.trail[counts[TRAIL]] = literal
         counts[TRAIL] += 1
         exclude(p, m, literal)
@@ -97,6 +98,11 @@ def back(p: Problem, m: Memory, level: Int) -> None:
             else:
                 m.left[g] += 1
                 m.total[g] += literal
+        for k in range(p.bound_start[literal], p.bound_start[literal + 1]):
+            if true:
+                m.held[p.bound_group[k]] -= 1
+            else:
+                m.left[p.bound_group[k]] += 1
         m.state[literal] = OPEN
     counts[TRAIL] = length
     counts[LEVEL] = level

@@ -63,7 +63,7 @@ class Search:
         self._walker: Walker | None = None
         most = asks if options.max_asks is None else min(asks, options.max_asks)
         self._dives = Dives(len(self.open), most, min(options.guide_after or 0, NEVER))
-        self._guided = asks > 0
+        self._guided = most > 0
         self._at_root = False  # the next answer is about the root
         self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
         self._filtered = -1  # literals that the root had decided when it was last filtered
@@ -186,7 +186,7 @@ class Search:
             m.counts[arrays.FURTHEST] = 0
         self._at_root = False
         self.asks += 1
-        groups = int(np.count_nonzero(self.problem.need & (m.held == 0)))
+        groups = int(np.count_nonzero(self.problem.need & (m.held[: len(self.problem.need)] == 0)))
         self._dives.answered(self._nodes, self._failures, int(np.count_nonzero(open_)), groups)
 
     def outcome(self) -> Outcome | None:
@@ -212,22 +212,33 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
     At level `naked` nothing follows from needs that other groups imply.
     """
     literals = np.flatnonzero(open_)
-    held = np.zeros(structure.groups, bool)
-    held[_pairs(structure, np.flatnonzero(true))[1]] = True
+    held = np.bincount(_pairs(structure, np.flatnonzero(true))[1], minlength=structure.groups)
     member, group = _pairs(structure, literals)  # pairs; members by their place in `literals`
-    there = ~held[group]
-    sizes = np.bincount(group[there], minlength=structure.groups)
-    needed = (structure.need >= (Need.REQUIRED if level == "naked" else Need.IMPLIED)) & ~held
-    left = needed | (sizes > 1)
-    there &= left[group]
-    member, group = member[there], (np.cumsum(left) - 1)[group[there]]
+    sizes = np.bincount(group, minlength=structure.groups)
+    needed = structure.need >= (Need.REQUIRED if level == "naked" else Need.IMPLIED)
+    least = np.maximum(np.where(needed, structure.least, 0) - held, 0)
+    most = np.minimum(structure.most - held, sizes)
+    special = ((most == 1) | (most == sizes)) & (least <= 1)  # what is left of a bound may be of a special kind
+    said = (least > 0) | (most < sizes)
+    first, second = np.flatnonzero(special & said), np.flatnonzero(~special & said)
+    number = np.full(structure.groups, -1)
+    number[first], number[second] = np.arange(len(first)), np.arange(len(second)) + len(first)
+    left = np.concatenate([first, second])
+    member, group = member[said[group]], number[group[said[group]]]
     start = np.concatenate([[0], np.cumsum(sizes[left])])
-    spread = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=len(literals)))])
+    kind = group < len(first)
     i4 = np.int32
     return Problem(
-        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4), spread.astype(i4), group.astype(i4),
-        structure.exclusive[left], needed[left],
+        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4),
+        _spread(member[kind], len(literals)), group[kind].astype(i4), (most == 1)[first], (least == 1)[first],
+        _spread(member[~kind], len(literals)), group[~kind].astype(i4),
+        least[second].astype(i4), most[second].astype(i4),
     ), literals  # fmt: skip
+
+
+def _spread(member: NDArray[np.int64], literals: int) -> NDArray[np.int32]:
+    """[literals + 1] where the groups of each literal begin, in a list that goes by literals."""
+    return np.concatenate([[0], np.cumsum(np.bincount(member, minlength=literals))]).astype(np.int32)
 
 
 def _pairs(structure: Structure, literals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -248,13 +259,15 @@ def memory(p: Problem) -> Memory:
     counts = np.zeros(arrays.COUNTERS, i8)
     counts[[arrays.FAILED, arrays.BROKEN]] = -1
     counts[arrays.ROOM] = arrays.FIRST_ROOM
-    if (p.need & (sizes == 0)).any():
+    special = len(p.need)
+    if (p.need & (sizes[:special] == 0)).any() or (sizes[special:] < p.least).any():
         counts[arrays.PHASE] = arrays.UNSAT
+    queue = special + int(p.least.sum()) + 1
     return Memory(
-        np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals, i4),
+        np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals, i4), np.zeros(literals, i4),
         sizes.astype(i4), np.bincount(owner, p.group_member, groups).astype(i8), np.zeros(groups, i4),
         np.ones(groups), np.zeros(literals, f4), np.zeros(literals, u1),
-        np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(groups + 1, i4), np.zeros(groups + 1, i4),
+        np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(queue, i4), np.zeros(queue, i4),
         np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(literals + 1, i8),
         np.zeros(arrays.ARENA, i4), np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, i4),
         np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, f4),

@@ -85,6 +85,8 @@ _known: WeakKeyDictionary[Structure, dict[Level, Tables]] = WeakKeyDictionary()
 
 def tables(structure: Structure, level: Level) -> Tables:
     """The kernel's view of `structure` at `level`, built once."""
+    if structure.bounded:
+        raise ValueError("the tree search has no groups with bounds: they are for strategy nogoods, or another engine")
     found = _known.setdefault(structure, {})
     if level not in found:
         found[level] = _build(structure, level)
