@@ -24,7 +24,7 @@ GIVEN: dict[str, Any] = {
     "level": "naked", "strategy": "restarts", "select": "first", "tie": "degree", "order": "random",
     "trigger": "binary", "reuse": 0.5, "max_asks": 7, "guide_after": 40, "restart_base": 9, "root": "locked",
     "max_nodes": 50, "max_seconds": 2.5, "max_solutions": 3, "seed": 4, "guide": "relational", "alpha": 0.5,
-    "steps": 2, "threads": 2, "runtime": "onnx", "network_only": True,
+    "steps": 2, "threads": 2, "runtime": "onnx", "rounds": 3, "network_only": True,
 }  # fmt: skip
 OTHERS: dict[str, list[Any]] = {  # values that are refused for other reasons
     "level": ["eliminate", "hidden"],

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dibs
-from dibs import Model, Problem, read_problem, save_problem
+from dibs import Model, read_problem, save_problem
 from dibs.modelling import Literal
 from randoms import bounded
 
