@@ -25,6 +25,8 @@ Level = Literal["eliminate", "naked", "hidden"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 Made = TypeVar("Made")
 
+WIDEST = 64  # literals of a group that can be a domain of the tree search: bits of a word
+
 Ints = NDArray[np.integer[Any]]
 Groups = Sequence[Ints] | Sequence[Sequence[int]] | Ints  # lists of literals, or a 2-D array with a group in each row
 
@@ -86,6 +88,13 @@ class Structure:
         least, most = self.need > Need.NONE, np.where(self.exclusive, 1, np.diff(self.start))
         further: NDArray[np.bool_] = (self.least != least) | (self.most != most)
         return further
+
+    @cached_property
+    def disjoint(self) -> bool:
+        """Whether the groups to decide can be domains of a tree search: no literal in two of them, none too wide."""
+        end = self.start[self.decisions]
+        sizes = np.diff(self.start[: self.decisions + 1])
+        return bool(len(np.unique(self.member[:end])) == end and sizes.max(initial=0) <= WIDEST)
 
     def members(self, group: int) -> NDArray[np.int64]:
         return self.member[self.start[group] : self.start[group + 1]]
