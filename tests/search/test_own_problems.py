@@ -61,9 +61,7 @@ def test_limits_are_on_both_together() -> None:
 
 def test_every_split_gives_the_same_answer() -> None:
     """However little the plain search may do, down to nothing at all."""
-    rng = np.random.default_rng(5)
-    for _ in range(300):
-        problem = mixture(rng)
+    for problem in mixture(5, 300):
         if problem.structure.family != "problem" or problem.structure.bounded:
             continue
         wanted = Status.SAT if solutions(problem, 1) else Status.UNSAT
