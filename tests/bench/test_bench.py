@@ -169,12 +169,18 @@ BAD = {
     "[[row]]\nengine = 'glucose4'": "row 1: engine = 'glucose4' needs interleave = true",
     "[[row]]\nguide = {latin = 'x'}": "row 1: guide = {'latin': 'x'}: it must be a text",
     f"{TURNS}engine = 3": "row 1: engine = 3: it must be a text",
-    f"{TURNS}engine = 'glucose5'": "row 1: engine = 'glucose5': choose one of own, glucose4, cadical195, kissat, cp",
+    f"{TURNS}engine = 'glucose5'": (
+        "row 1: engine = 'glucose5': choose one of own, glucose4, cadical195, kissat, cp-sat"
+    ),
     f"{TURNS}engine = 'glucose4'\nlevel = 'naked'": "row 1: level = 'naked' is for dibs' own search, not for engine",
     f"{TURNS}engine = 'glucose4'\npolicy = 'auto'": "row 1: policy = 'auto' is for dibs' own search, not for engine",
     f"{TURNS}engine = 'glucose4'\nthreads = 2": "row 1: threads = 2 is a setting of a guide: name one with guide",
-    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nreuse = 0.5": "row 1: reuse = 0.5 is for dibs' own search, not for",
-    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nmax_asks = 3": "row 1: max_asks = 3 is for dibs' own search, not for",
+    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nreuse = 0.5": (
+        "row 1: reuse = 0.5 is for dibs' own search, not for engine"
+    ),
+    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nmax_asks = 3": (
+        "row 1: max_asks = 3 is for dibs' own search, not for engine"
+    ),
     f"{TURNS}engine = 'glucose4'\nadvice = 'phases'": "row 1: unknown key 'advice'",
     "title = 'x'": "has no [[row]]",
     "row = 3": "has no [[row]]",

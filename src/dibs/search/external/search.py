@@ -52,9 +52,7 @@ class EngineSearch(Searcher):
         self._wishes: list[NDArray[np.int8] | None] = [None] * len(instances)
         self._guide_seconds, self._calls = np.zeros(len(instances)), np.zeros(len(instances), np.int64)
         self._asking, self._guided = guided, guided
-        self._waiting: tuple[Asks, NDArray[np.int64], Bools, Bools] | None = (
-            None  # the asks, their instances and states
-        )
+        self._waiting: tuple[Asks, NDArray[np.int64], Bools, Bools] | None = None  # asks, of which instances, states
         self._answered = np.zeros(0, np.int64)
         self._handing = 0.0  # seconds that it took to put the asks together
         self._outcomes: list[Outcome | None] = [None] * len(instances)
@@ -66,12 +64,12 @@ class EngineSearch(Searcher):
             root = roots(self.instances)
             rows = np.flatnonzero(root.consistent & root.open.any(axis=1))
             some = [self.instances[i] for i in rows.tolist()]
-            state = rows, root.open[rows], root.true[rows]
-            mine = tuple(array.copy() for array in state)  # whatever a guide does to what it is given
-            asks = Asks.of(self.structure, some, state[1], state[2], rows=state[0])
+            open_, true = root.open[rows], root.true[rows]
+            # Copies: a guide may do what it likes to what it is given.
+            asks = Asks.of(self.structure, some, open_.copy(), true.copy(), rows=rows.copy())
             self._handing = perf_counter() - begin
             if len(rows):
-                self._waiting = asks, *mine
+                self._waiting = asks, rows, open_, true
                 return asks
         for i, outcome in enumerate(self._outcomes):
             if outcome is None and not stopped():
