@@ -122,7 +122,7 @@ def test_problems_without_lines() -> None:
 def test_a_walk_that_has_solved_ends_the_search() -> None:
     [square] = latin(1, order=20, holes=0.42, seed=2)
     search = begun(square)
-    walker = Walker(search.problem, np.ones(len(search.open), bool), 3)
+    walker = Walker(search.problem, np.ones(len(search.open), bool), (3,))
     while not walker.solved:
         walker.advance(search.memory.score, 1_000_000)
     walker.hand_over(search.memory)

@@ -35,6 +35,7 @@ NODES = 100_000
 FIRST_NODES = 400  # of the first slice: nobody knows yet what a node takes
 TOGETHER = 32  # searches that ask the guide at once
 SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
+VARIETY = 0.2  # by which the weights of variants differ
 FAINT = -20.0  # log-probabilities below count as this one
 NEVER = arrays.NEVER
 WALK = 1_000_000  # looks of a walk between two looks at the clock
@@ -50,10 +51,11 @@ def learn(
     places: Sequence[int],
     stopped: Callable[[], bool],
     turn: AbstractContextManager[Any] | None = None,
+    variant: int = 0,
 ) -> list[Outcome | None]:
     """Outcomes of instances that share a structure; None where the search was stopped.
 
-    `turn` is held while the guide is asked.
+    `turn` is held while the guide is asked. Another `variant` is another search, by other random numbers.
     """
     _prepare()
     options = options.suited(instances[0].structure)
@@ -70,7 +72,7 @@ def learn(
     for first in range(0, len(waiting), TOGETHER):
         rows = np.array(waiting[first : first + TOGETHER])
         searches = [
-            Search(instances[i], options, open_, true, places[i], float(roots.seconds[i]), asks)
+            Search(instances[i], options, open_, true, places[i], float(roots.seconds[i]), asks, variant)
             for i, open_, true in zip(rows, *roots.literals(rows), strict=True)
         ]
         while guided := [search for search in searches if search.advance(stopped)]:
@@ -120,7 +122,15 @@ class Search:
     """One instance, from its root on; the guide may be asked `asks` times, and no more often than the options say."""
 
     def __init__(
-        self, instance: Instance, options: Options, open_: Bools, true: Bools, place: int, seconds: float, asks: int = 0
+        self,
+        instance: Instance,
+        options: Options,
+        open_: Bools,
+        true: Bools,
+        place: int,
+        seconds: float,
+        asks: int = 0,
+        variant: int = 0,
     ) -> None:
         begin = perf_counter()
         self.instance, self.options = instance, options
@@ -135,6 +145,7 @@ class Search:
         self._slice = FIRST_NODES  # nodes until the next look at the clock
         self._most = MOST if options.nodes is None else min(options.nodes, MOST)
         self._walker: Walker | None = None
+        self._variant = variant
         most = asks if options.asks is None else min(asks, options.asks)
         self._dives = Dives(len(self.open), most, min(options.after or 0, NEVER))
         self._at_root = False  # the next answer is about the root
@@ -201,7 +212,7 @@ class Search:
             self._to_root(stopped)
             self._filter()
             begin = perf_counter()
-            self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, self.options.seed)
+            self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, (self.options.seed, self._variant))
             self._dives.walks = self._walker.able
         left = self._dives.budget(self._effort) if self._dives.walks else 0
         while left > 0 and self._going() and not stopped():
@@ -254,6 +265,9 @@ class Search:
             member = self.problem.group_member
             surest = np.fmax.reduceat(np.where(open_, m.score, -np.inf)[member], self.problem.group_start[:-1])
             m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
+            if self._variant:
+                rng = np.random.default_rng((self.options.seed, self._variant, self.asks))
+                m.weight *= rng.uniform(1 - VARIETY, 1 + VARIETY, len(m.weight))
             m.real[0] = 1
             m.best[:] = 0
             m.counts[arrays.FURTHEST] = 0

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from dibs.compiled import part
-from dibs.search.nogoods.arrays import BROKEN, FAILED, FALSE, LEVEL, OPEN, QUEUED, TRAIL, TRUE, WORK, Int, Memory, Problem
+from dibs.search.nogoods.arrays import (
+    BROKEN,
+    FAILED,
+    FALSE,
+    LEVEL,
+    OPEN,
+    QUEUED,
+    TRAIL,
+    TRUE,
+    WORK,
+    Int,
+    Memory,
+    Problem,
+)
 from dibs.search.nogoods.groups import exclude, kill
 
 
