@@ -221,6 +221,7 @@ class Search:
             self._dives.walked(looks)
             self.seconds, begin = self.seconds + perf_counter() - begin, perf_counter()
             if self._walker.solved:
+                self._dives.walks = False
                 self._walker.hand_over(self.memory)
                 self._to_root(stopped)
                 break
@@ -267,7 +268,7 @@ class Search:
             m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
             if self._variant:
                 rng = np.random.default_rng((self.options.seed, self._variant, self.asks))
-                m.weight *= rng.uniform(1 - VARIETY, 1 + VARIETY, len(m.weight))
+                m.weight[:] *= rng.uniform(1 - VARIETY, 1 + VARIETY, len(m.weight))
             m.real[0] = 1
             m.best[:] = 0
             m.counts[arrays.FURTHEST] = 0
