@@ -39,15 +39,28 @@ def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | N
     return solver(guide, policy, options).plan(problem)
 
 
-def solve(problem: Instance, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Outcome:
+def solve(
+    problem: Instance,
+    *,
+    guide: Ranks | str | None = None,
+    policy: str | None = None,
+    workers: int = 1,
+    **options: Any,
+) -> Outcome:
     """Solve one instance.
 
     `guide`: an object with a method `rank`, or the name or folder of a trained one. `policy`: auto, guided, paper or
     plain. Other keyword arguments are fields of `Options` (or of `Guidance`), in place of the policy's. Without a
     policy it is auto, unless there is a `guide` or an option says how to search: then it is done just so.
+    `workers`: cores; with more than one, the nogood search runs in as many variants side by side, and which of them
+    answers depends on the clock: counters may differ from run to run, answers never do.
     `engine`: glucose4, cadical195, kissat or cp-sat in place of dibs' own search; with `proof` a file for a DRAT proof.
     """
-    [outcome] = solver(guide, policy, options).run([problem], block=1)
+    if workers < 1:
+        raise ValueError(f"workers = {workers}: it must be 1 or more")
+    found = solver(guide, policy, options)
+    found.workers = workers
+    [outcome] = found.run([problem], block=1)
     assert outcome is not None
     return outcome
 

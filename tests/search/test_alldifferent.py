@@ -62,22 +62,41 @@ def test_nothing_is_excluded_that_a_solution_has() -> None:
     assert excluded > 20
 
 
-def test_a_line_without_a_matching_has_no_solution() -> None:
-    """Three cells of a row that have two values among them, all by pairs: no single shows it."""
-    grid = np.arange(9).reshape(3, 3)
-    problem = Problem(9, exactly_one=[*grid.tolist(), *grid.T.tolist()], at_most_one=[[0, 4, 8]])
-    search = begun(problem)
-    assert search is not None
-    assert unmatched(search.problem, np.ones(len(search.open), bool)) is not None
-    two = search.problem.literal_group[:0]
-    assert len(two) == 0
+def test_groups_in_any_order() -> None:
+    """Kinds are told by the order of groups. Where that is mixed, nothing is said that is wrong."""
+    rng = np.random.default_rng(4)
+    grid = np.arange(64).reshape(4, 4, 4)
+    groups = [*grid.reshape(-1, 4), *grid.transpose(0, 2, 1).reshape(-1, 4), *grid.transpose(1, 2, 0).reshape(-1, 4)]
+    said = 0
+    for mixed in range(40):
+        order = rng.permutation(48) if mixed % 2 else np.arange(48)
+        kept = rng.random(64) < 0.7
+        some = [groups[i][kept[groups[i]]].tolist() for i in order]
+        number = np.cumsum(kept) - 1
+        if not all(some):
+            continue
+        problem = Problem(int(kept.sum()), exactly_one=[number[one].tolist() for one in some])
+        search = begun(problem)
+        if search is None:
+            continue
+        out = unmatched(search.problem, np.ones(len(search.open), bool))
+        if out is None:
+            assert dibs.solve(problem, policy="plain").status == "UNSAT"
+            continue
+        said += len(out)
+        for literal in search.open[out].tolist():
+            true = Problem(int(kept.sum()), exactly_one=[*(number[one].tolist() for one in some), [literal]])
+            assert dibs.solve(true, policy="plain").status == "UNSAT"
+    assert said > 5
 
 
 def test_problems_of_another_form_are_left_as_they_are() -> None:
     problem = Problem(5, exactly_one=[[0, 1, 2]], at_least_one=[[2, 3, 4]], at_most_one=[[0, 4]])
     search = begun(problem)
     assert search is not None
-    assert len(unmatched(search.problem, np.ones(len(search.open), bool)) or ()) == 0
+    out = unmatched(search.problem, np.ones(len(search.open), bool))
+    assert out is not None
+    assert not len(out)
 
 
 def test_a_search_excludes_at_its_root_and_goes_on() -> None:

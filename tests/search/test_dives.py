@@ -42,11 +42,14 @@ def test_a_dive_asks_until_nothing_is_open() -> None:
     nodes, failures = 5000, 10 + dives.DIVE
     assert plan.next(nodes, failures, 10**7) == "dive"
     plan.answered(nodes, failures, 3000, 500)
-    for _ in range(1000):
+    literals, groups = 3000, 500
+    while groups:
         assert nodes < plan.ask_at < nodes + 1000
+        groups -= min(groups, 2 * (plan.ask_at - nodes))
+        literals = 6 * groups
         nodes = plan.ask_at
         assert plan.next(nodes, failures, 10**7) == "ask"
-        plan.answered(nodes, failures, 3000, 500)
+        plan.answered(nodes, failures, literals, groups)
 
 
 def test_a_dive_that_fails_asks_no_more() -> None:

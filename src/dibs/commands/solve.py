@@ -23,7 +23,7 @@ from dibs.search.external.proof import about_proof
 from dibs.search.external.registry import ENGINES, EngineName
 from dibs.search.plan import PolicyName, Request
 from dibs.search.solver import Solver
-from dibs.search.stream import solve_batches
+from dibs.search.stream import cores, solve_batches
 from dibs.search.tree import kernel_ready
 from dibs.solving import ready
 
@@ -47,7 +47,9 @@ def solve(
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
-    workers: Annotated[int | None, Parameter(help="threads for a file of many puzzles; default: all cores")] = None,
+    workers: Annotated[
+        int | None, Parameter(help="threads for a file, or for one large square; default: all cores")
+    ] = None,
     limits: Annotated[InputLimits, Parameter(name="*")] = DEFAULT,
 ) -> int:
     """Solve a puzzle, or every puzzle of a file.
@@ -176,6 +178,7 @@ class _Run:
         item = self.checked(line, item)
         if isinstance(item, InputError):
             raise item
+        self.solver.workers = self.workers or cores()
         with Terminal(self.waiting) as terminal:
             answers = list(chain.from_iterable(self.solved(iter([(line, item)]))))
             terminal.close()

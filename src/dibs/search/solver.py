@@ -38,6 +38,7 @@ class Solver:
     ) -> None:
         self.plans, self.proof = plans, proof
         self.guide: Guide | None = None if guide is None else as_guide(guide)
+        self.workers = 1  # cores for one instance, where the nogood search does it
         self.eager = False  # every search asks the guide: batches are best large
         self.turn = Lock()
         self._known: WeakKeyDictionary[Structure, Plan] = WeakKeyDictionary()
@@ -87,7 +88,7 @@ class Solver:
             where = members if places is None else [places[i] for i in members]
             plan = self.plan(some[0])
             guide = self.guide if plan.guided else None
-            found = search_all(some, plan, guide, where, block, stopped, self.turn, self.proof)
+            found = search_all(some, plan, guide, where, block, stopped, self.turn, self.proof, self.workers)
             for i, outcome in zip(members, found, strict=True):
                 outcomes[i] = outcome
         return outcomes
@@ -102,8 +103,12 @@ def search_all(
     stopped: Callable[[], bool] = never,
     turn: AbstractContextManager[Any] | None = None,
     proof: str | os.PathLike[str] | None = None,
+    workers: int = 1,
 ) -> list[Outcome | None]:
-    """Outcomes of instances that share a structure, as a plan says; None where it was stopped."""
+    """Outcomes of instances that share a structure, as a plan says; None where it was stopped.
+
+    `workers`: cores for the only instance, where the nogood search does it.
+    """
     if isinstance(guide, Oracle):
         return _foreseen(some, plan, places, block, stopped)
     if plan.raced:
@@ -112,7 +117,13 @@ def search_all(
         assert guide is not None
         return race(some, plan.options, guide, places=places, block=block, stopped=stopped, turn=turn)
     if plan.easy is not None:
-        return _relayed(some, plan, guide, places, block, stopped, turn)
+        return _relayed(some, plan, guide, places, block, stopped, turn, workers)
+    if workers > 1 and len(some) == 1 and plan.search == "nogoods":
+        from dibs.search.portfolio import side_by_side
+
+        takes = guide if guide is not None and guide.refusal(some[0].structure) is None else None
+        options, place = plan.options, places[0]
+        return [side_by_side(some[0], options, takes, workers=workers, place=place, stopped=stopped, turn=turn)]
     search = searcher(some, plan, guide, places, block, proof)
     search.run(guide, stopped, turn)
     return search.outcomes()
@@ -126,6 +137,7 @@ def _relayed(
     block: int,
     stopped: Callable[[], bool],
     turn: AbstractContextManager[Any] | None,
+    workers: int,
 ) -> list[Outcome | None]:
     """A plain tree search for a few nodes, then the search of the plan for what that leaves, within limits of both."""
     assert plan.easy is not None
@@ -141,7 +153,7 @@ def _relayed(
         if left_nodes == 0 or (left_seconds is not None and left_seconds <= 0):
             continue
         rest = replace(plan, options=replace(o, max_nodes=left_nodes, max_seconds=left_seconds), easy=None)
-        [found] = search_all([some[i]], rest, guide, [places[i]], block, stopped, turn)
+        [found] = search_all([some[i]], rest, guide, [places[i]], block, stopped, turn, None, workers)
         outcomes[i] = None if found is None else together(begun, found)
     return outcomes
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from dibs.compiled import entry, part
 from dibs.search.nogoods.arrays import Problem
+from dibs.search.nogoods.lines import kinds
 
 Ints = NDArray[np.int32]
 NOBODY = -1
@@ -25,16 +26,16 @@ def unmatched(p: Problem, open_: NDArray[np.bool_]) -> NDArray[np.int64] | None:
     """Open literals that are true in no perfect matching of two kinds of groups; None: there is no matching at all.
 
     `open_` [L]: at a state that propagation has left, so that no open literal is in a group with a true one. A problem
-    whose literals are not all in the same number of groups, each with exactly one true literal, is left as it is.
+    without `kinds` of groups is left as it is.
     """
     literals = np.flatnonzero(open_)
-    kinds = np.diff(p.literal_start)
-    if not len(literals) or kinds.min() != kinds.max() or not (p.need & p.exclusive).all():
+    groups = kinds(p)
+    if groups is None or not len(literals):
         return literals[:0]
-    group = p.literal_group.reshape(-1, kinds[0])[literals]  # [open, kinds]
+    group = groups[literals]  # [open, kinds]
     out = np.zeros(len(literals), bool)
-    for i in range(kinds[0]):
-        for j in range(i + 1, kinds[0]):
+    for i in range(group.shape[1]):
+        for j in range(i + 1, group.shape[1]):
             inside = np.flatnonzero(~out)
             left, right = (np.unique(group[inside, k], return_inverse=True)[1].astype(np.int32) for k in (i, j))
             if left.max() != right.max():

@@ -13,11 +13,11 @@ from dibs.search.nogoods.arrays import NEVER
 
 Step = Literal["search", "ask", "dive", "walk"]
 
-PART = 24  # of the groups that need a literal: so many nodes until the next ask, fewer and fewer on the way down,
+PART = 48  # of the groups that need a literal: so many nodes until the next ask, fewer and fewer on the way down,
 EVERY = 24  # but so many at least
 ROOTS = 8  # what a dive costs, in asks about its root
 DIVE = 256  # failures before the first dive, or walk, at least
-START = 1.5  # effort of the search before that, in dives
+START = 1.0  # effort of the search before that, in dives
 FAILURES = 128  # of a dive, then it asks no more
 CHECK = 64  # failures between two looks at the balance of efforts
 
@@ -25,7 +25,9 @@ CHECK = 64  # failures between two looks at the balance of efforts
 GROUPS = 16  # groups that are looked at in a unit, to choose one
 OPEN = 24  # units of each open literal of an ask
 LOOKS = 6  # swaps that a walk looks at in a unit
-SHARE = 1.0  # effort of walks for that of all else
+SHARE = 1.0  # effort of walks for that of all else, at least, and at most
+LARGEST_SHARE = 4.0
+LITERALS = 1500  # it grows with the open literals: where there are many, walks find what the search does not
 LEAST = 20_000  # units of a walk: less is not worth the start
 
 
@@ -43,29 +45,30 @@ class Dives:
         self._give_up = NEVER  # failures
         self._asked = self._walked = 0  # effort
         self._price = OPEN * ROOTS * literals  # of a dive
-        self._due = False  # whether one is due
+        self._share = min(max(SHARE, literals / LITERALS), LARGEST_SHARE)
+        self._spend = 0  # effort of asks where this one ends
 
     def next(self, nodes: int, failures: int, effort: int) -> Step:
         """The next step of a search at its `ask_at` or `pause_at`, with so many units of effort of its own."""
         if nodes >= self.ask_at:
             if not self._begun:
                 return self._dive(failures)
-            if failures < self._give_up:
+            if failures < self._give_up and self._asked < self._spend:
                 return "ask"
             self.ask_at = NEVER
         if failures < self.pause_at:
             return "search"
         self.pause_at = failures + CHECK
-        if failures < DIVE or effort < START * self._price:
+        if failures < DIVE or effort < START * self._price or self.ask_at < NEVER:
             return "search"
-        self._due = failures >= self._dive_at and self.ask_at == NEVER
-        if self.walks and self.budget(effort) >= LOOKS * LEAST:
-            return "walk"
-        return self._dive(failures) if self._due and self._asked <= effort + self._walked else "search"
+        if failures >= self._dive_at and self._asked <= effort + self._walked:
+            return self._dive(failures)
+        return "walk" if self.walks and self.budget(effort) >= LOOKS * LEAST else "search"
 
     def _dive(self, failures: int) -> Step:
         self._dive_at = 2 * failures if self._begun else 0
         self._give_up = failures + FAILURES
+        self._spend = self._asked + 2 * self._price
         self._begun += 1
         return "dive"
 
@@ -80,9 +83,8 @@ class Dives:
             self._dive_at = NEVER
 
     def budget(self, effort: int) -> int:
-        """Looks that walks may use now. Before a dive they may use what that will cost."""
-        others = effort + self._asked + (self._price if self._due else 0)
-        return int(LOOKS * (SHARE * others - self._walked))
+        """Looks that walks may use now."""
+        return int(LOOKS * (self._share * (effort + self._asked) - self._walked))
 
     def walked(self, looks: int) -> None:
         self._walked += looks // LOOKS

@@ -30,16 +30,28 @@ class Lines(NamedTuple):
     member: Ints
 
 
+def kinds(p: Problem) -> Ints | None:
+    """[L, K] the groups of each literal by kind, where each has exactly one true literal and belongs to one kind.
+
+    Kinds are by number: in grids cells, then the values of rows, of columns and of boxes. None in other problems.
+    """
+    count = np.diff(p.literal_start)
+    if not len(count) or count.min() != count.max() or not (p.need & p.exclusive).all():
+        return None
+    group = p.literal_group.reshape(-1, count[0])
+    each = [np.unique(column) for column in group.T]
+    return group if len(np.unique(np.concatenate([*each, count[:0]]))) == sum(map(len, each)) else None
+
+
 def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
     """The lines of a problem as far as literals are `open_` [L]; None where it has none."""
-    kinds = np.diff(p.literal_start)
-    if not open_.any() or kinds.min() != kinds.max() or kinds[0] < 3 or not (p.need & p.exclusive).all():
+    group = kinds(p)
+    if group is None or group.shape[1] < 3 or not open_.any():
         return None
-    group = p.literal_group.reshape(-1, kinds[0])  # ascending: cells, then the places of rows, then the others
     literals = np.flatnonzero(open_)
     cells, cell = np.unique(group[literals, 0], return_inverse=True)
     places, place = np.unique(group[literals, 1], return_inverse=True)
-    if len(cells) != len(places) or np.intersect1d(cells, places).size:
+    if len(cells) != len(places):
         return None
     of_cell, of_place = _components(cell, place, len(cells))
     count = np.bincount(of_cell)

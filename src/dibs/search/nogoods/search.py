@@ -31,6 +31,7 @@ SLICE = 400  # failures, and NODES nodes, between two looks at the clock, at mos
 NODES = 100_000
 FIRST_NODES = 400  # of the first slice: nobody knows yet what a node takes
 SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
+VARIETY = 0.2  # by which the weights of variants differ
 FAINT = -20.0  # log-probabilities below count as this one
 NEVER = arrays.NEVER
 WALK = 1_000_000  # looks of a walk between two looks at the clock
@@ -46,7 +47,15 @@ class Search:
     """One instance, from its root on; the guide may be asked `asks` times, and no more often than the options say."""
 
     def __init__(
-        self, instance: Instance, options: Options, open_: Bools, true: Bools, place: int, seconds: float, asks: int = 0
+        self,
+        instance: Instance,
+        options: Options,
+        open_: Bools,
+        true: Bools,
+        place: int,
+        seconds: float,
+        asks: int = 0,
+        variant: int = 0,
     ) -> None:
         begin = perf_counter()
         self.instance, self.options = instance, options
@@ -61,6 +70,7 @@ class Search:
         self._slice = FIRST_NODES  # nodes until the next look at the clock
         self._most = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
         self._walker: Walker | None = None
+        self._variant = variant
         most = asks if options.max_asks is None else min(asks, options.max_asks)
         self._dives = Dives(len(self.open), most, min(options.guide_after or 0, NEVER))
         self._guided = most > 0
@@ -128,7 +138,7 @@ class Search:
             self._to_root(stopped)
             self._filter()
             begin = perf_counter()
-            self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, self.options.seed)
+            self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, (self.options.seed, self._variant))
             self._dives.walks = self._walker.able
         left = self._dives.budget(self._effort) if self._dives.walks else 0
         while left > 0 and self._going() and not stopped():
@@ -137,6 +147,7 @@ class Search:
             self._dives.walked(looks)
             self.seconds, begin = self.seconds + perf_counter() - begin, perf_counter()
             if self._walker.solved:
+                self._dives.walks = False
                 self._walker.hand_over(self.memory)
                 self._to_root(stopped)
                 break
@@ -181,6 +192,9 @@ class Search:
             member = self.problem.group_member
             surest = np.fmax.reduceat(np.where(open_, m.score, -np.inf)[member], self.problem.group_start[:-1])
             m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
+            if self._variant:
+                rng = np.random.default_rng((self.options.seed, self._variant, self.asks))
+                m.weight[:] *= rng.uniform(1 - VARIETY, 1 + VARIETY, len(m.weight))
             m.real[0] = 1
             m.best[:] = 0
             m.counts[arrays.FURTHEST] = 0

@@ -15,7 +15,7 @@ FAINT = -20.0  # log-probabilities below count as this one
 class Walker:
     """A walk on a problem as far as literals are `open_` [L], from a state that is drawn from their scores."""
 
-    def __init__(self, problem: Problem, open_: NDArray[np.bool_], seed: int) -> None:
+    def __init__(self, problem: Problem, open_: NDArray[np.bool_], seed: tuple[int, ...]) -> None:
         self.seed = seed
         self.begun = 0
         self.solved = False
@@ -31,7 +31,7 @@ class Walker:
         """Walk on for about so many looks; returns how many it had. `score` [L]: log-probabilities."""
         assert self._lines is not None
         if self._walk is None:
-            rng = np.random.default_rng((self.seed, self.begun))
+            rng = np.random.default_rng((*self.seed, self.begun))
             liking = np.nan_to_num(score.astype(np.float64), nan=FAINT, neginf=FAINT, posinf=0)
             self._walk = walk.begin(self._lines, np.clip(liking, FAINT, 0) + rng.gumbel(size=len(score)), rng)
             self.begun += 1
