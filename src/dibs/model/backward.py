@@ -138,8 +138,8 @@ def segment(  # type: ignore[no-untyped-def]
     """The states `rows` of a pool through len(heads) rounds; `heads` says after which of them the loss is taken.
 
     States that are `fresh` begin anew, others with their rows of `hidden` [N, width], which becomes that of the end.
-    `turned` are the transposed weights. Gradients are added to `grads`. Returns of each state the loss after the last
-    round, the mean loss, and whether the likeliest value of each cell was right in the end.
+    `turned` are the transposed weights. Gradients are added to `grads`. Returns of each state the mean loss, and
+    whether the likeliest value of each cell was right in the end.
     """
     rounds, wide = len(heads), weights.pre.shape[0]
     most = room = edges = 0
@@ -166,8 +166,7 @@ def segment(  # type: ignore[no-untyped-def]
     logit, slope = np.zeros(most, np.float32), np.zeros((rounds, most), np.float32)
     top, mass, wanted = np.zeros(room, np.float32), np.zeros(room, np.float32), np.zeros(room, np.float32)
     edge, local, first = np.zeros(edges, np.intp), np.zeros(most + 1, np.intp), np.zeros(len(KINDS) + 1, np.intp)
-    last_loss, mean_loss = np.zeros(len(rows), np.float64), np.zeros(len(rows), np.float64)
-    solved = np.zeros(len(rows), np.bool_)
+    mean_loss, solved = np.zeros(len(rows), np.float64), np.zeros(len(rows), np.bool_)
     # Addresses from here on. Numba frees an array after the last line that names it: see the end.
     at_h, at_z, at_u, at_a = h.ctypes.data, z.ctypes.data, u.ctypes.data, a.ctypes.data
     at_sums, at_inside, at_message = sums.ctypes.data, inside.ctypes.data, message.ctypes.data
@@ -222,7 +221,7 @@ def segment(  # type: ignore[no-untyped-def]
                     logit, i0, count, cell, cells, cell0, target, scale, top, mass, wanted, slope[turn]
                 )
                 mean_loss[number] += found
-                last_loss[number], solved[number] = found, right
+                solved[number] = right
                 looked += 1
         mean_loss[number] /= max(looked, 1)
         for i in range(count):
@@ -281,7 +280,7 @@ def segment(  # type: ignore[no-untyped-def]
             _gathered(features, i0, count, dh, wide, grads.enter)
     held = len(h) + len(z) + len(u) + len(a) + len(sums) + len(inside) + len(message) + len(given) + len(blank)
     held += len(dh) + len(dz) + len(dx) + len(dgiven) + len(dinside) + len(dsums)
-    return (last_loss, mean_loss, solved) if held else (last_loss[:0], mean_loss, solved)
+    return (mean_loss, solved) if held else (mean_loss[:0], solved)
 
 
 class _Segment(torch.autograd.Function):
@@ -308,7 +307,7 @@ def loss(module: Relational, pool: Pool, rows: Ints, heads: tuple[int, ...]) -> 
     looked = np.isin(np.arange(1, module.rounds + 1), heads)
     cells = pool.cells(rows)
     scale = np.float32(1 / (cells * len(heads)))
-    _, mean, solved = segment(
+    mean, solved = segment(
         rows, pool.age[rows] == 0, *pool.arrays, pool.hidden, weights, turned, grads, module.width, looked, scale
     )
     found = grads.tensors(module.width)
