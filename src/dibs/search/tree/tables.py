@@ -136,6 +136,8 @@ def _build(s: Structure, level: Level, late: Callable[[], bool]) -> Tables:
     if forcing and watched.any():  # literals are looked at one by one: domains are groups like others
         act[branch] = FORCE
         watched |= branch
+    if late():
+        raise Late
     watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
     lone = watched & (sizes == 1) & (act == FORCE)
 
