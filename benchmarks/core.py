@@ -21,7 +21,8 @@ import dibs
 import yardstick
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.solve import BATCH, BLOCK
+from dibs.search.solver import BLOCK
+from dibs.search.stream import BATCH
 from dibs.search.tree import state
 from dibs.search.tree.loop import advance
 from dibs.search.tree.search import TreeSearch
@@ -128,7 +129,7 @@ def sizes() -> None:
             values[rng.choice(np.flatnonzero(values))] = rng.integers(1, n + 1)  # mostly unsatisfiable: long searches
             puzzles.append(dibs.Sudoku(values))
         for level in ("naked", "hidden"):
-            options = dibs.Options(level=level, nodes=2000)  # type: ignore[arg-type]
+            options = dibs.Options(level=level, max_nodes=2000)  # type: ignore[arg-type]
             TreeSearch(puzzles, options).run()
             engine = TreeSearch(puzzles, options, block=64)
             begin = perf_counter()

@@ -25,8 +25,8 @@ def test_dtypes_and_shapes_are_those_of_the_declaration() -> None:
         assert type(some) is Some
         assert some.name == "x"
         assert some.shared is given
-        assert (some.trail.dtype, some.trail.shape) == (np.uint32, (2, 10))
-        assert (some.sure.dtype, some.sure.shape) == (np.bool_, (3,))
+        assert (some.trail.dtype, some.trail.shape) == (np.dtype(np.uint32), (2, 10))
+        assert (some.sure.dtype, some.sure.shape) == (np.dtype(np.bool_), (3,))
     assert not some.trail.any()
 
 
