@@ -36,6 +36,7 @@ from numba import njit
 from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
@@ -121,7 +122,9 @@ class _Kept(NullCache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """What was compiled for these arguments; None if there is nothing, or nothing that can be read."""
-        target_context.refresh()
+        # Of what Numba loads before it compiles, compiled code needs no more than this (it hashes nothing): the rest
+        # takes longer than all else from here to the answer. Whatever has to be compiled after all loads it.
+        rtsys.initialize(target_context)
         path = self._file(sig, target_context.codegen())
         found = None
         if path is not None:

@@ -8,6 +8,7 @@ A dimension is a sum of sizes and numbers. Compiled code sees a plain named tupl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
@@ -24,18 +25,18 @@ class Declared(NamedTuple):
 
 
 @cache
-def declarations(of: type[Any]) -> dict[str, Declared]:
+def declarations(of: Any) -> dict[str, Declared]:
     """The declared arrays of a named tuple, by their names."""
     found = {}
     for name, hint in get_type_hints(of, include_extras=True).items():
-        array, *shape = get_args(hint) if hasattr(hint, "__metadata__") else [None]
-        if shape:
+        if hasattr(hint, "__metadata__"):
+            array, *shape = get_args(hint)
             [dtype] = get_args(get_args(array)[1])  # NDArray[d] is ndarray[..., dtype[d]]
             found[name] = Declared(dtype, tuple(tuple(size.split("+")) for size in shape))
     return found
 
 
-def shapes(of: type[Any], sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
+def shapes(of: Any, sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
     """The shape of each declared array; `sizes`: what the names in their dimensions stand for."""
     return {
         name: tuple(sum(int(size) if size.isdigit() else sizes[size] for size in sum_) for sum_ in declared.shape)
@@ -45,13 +46,17 @@ def shapes(of: type[Any], sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
 
 def room(of: type[Fields], sizes: dict[str, int], **others: Any) -> Fields:
     """A named tuple whose declared arrays are new and hold anything; `others`: fields that there are already."""
-    made = {name: np.empty(shape, declarations(of)[name].dtype) for name, shape in shapes(of, sizes).items()}
-    found: Fields = of(**{**made, **others})
+    found: Fields = _made(of, np.empty, sizes, others)
     return found
 
 
 def zeros(of: type[Fields], sizes: dict[str, int], **others: Any) -> Fields:
     """The same with zeros."""
-    made = {name: np.zeros(shape, declarations(of)[name].dtype) for name, shape in shapes(of, sizes).items()}
-    found: Fields = of(**{**made, **others})
+    found: Fields = _made(of, np.zeros, sizes, others)
     return found
+
+
+def _made(of: Any, make: Callable[..., Any], sizes: dict[str, int], others: dict[str, Any]) -> Any:
+    known = declarations(of)
+    made = {name: make(shape, known[name].dtype) for name, shape in shapes(of, sizes).items() if name not in others}
+    return of(**made, **others)

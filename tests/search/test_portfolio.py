@@ -6,16 +6,17 @@ from threading import Event
 from typing import Any
 
 import pytest
-from dibs.search.learner import learn
 
 import dibs
 from dibs import Options
 from dibs.generate import latin
+from dibs.search.contract import as_guide
+from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.portfolio import side_by_side
 from guides import Scored, seeded
 from randoms import stubborn
 
-HOW: dict[str, Any] = {"select": "weighted", "strategy": "learn"}
+HOW: dict[str, Any] = {"strategy": "nogoods"}
 
 
 def test_answers_are_those_of_one_search() -> None:
@@ -32,7 +33,9 @@ def test_variants_are_other_searches() -> None:
     [square] = latin(1, order=25, holes=0.4, balanced=True, seed=3)
     counts = set()
     for variant in range(3):
-        [found] = learn([square], Options(**HOW), Scored(seeded), places=[0], stopped=lambda: False, variant=variant)
+        one = NogoodSearch([square], Options(**HOW), guided=True, variant=variant)
+        one.run(Scored(seeded))
+        [found] = one.outcomes()
         assert found is not None
         assert found.status == "SAT"
         counts.add((found.nodes, found.backtracks))
@@ -41,7 +44,7 @@ def test_variants_are_other_searches() -> None:
 
 def test_limits_and_stops() -> None:
     [square] = latin(1, order=25, holes=0.4, balanced=True, seed=3)
-    found = side_by_side(square, Options(**HOW, nodes=3), None, workers=2)
+    found = side_by_side(square, Options(**HOW, max_nodes=3), None, workers=2)
     assert found is not None
     assert found.status == "LIMIT"
     over = Event()
@@ -58,4 +61,12 @@ def test_what_a_guide_raises_is_raised() -> None:
         raise RuntimeError("broken")
 
     with pytest.raises(RuntimeError, match="broken"):
-        side_by_side(square, Options(**HOW), Scored(broken), workers=2)
+        side_by_side(square, Options(**HOW), as_guide(Scored(broken)), workers=2)
+
+
+def test_workers_of_solve() -> None:
+    [square] = latin(1, order=25, holes=0.4, balanced=True, seed=3)
+    assert dibs.solve(square, policy="auto", workers=2).status == "SAT"
+    assert dibs.solve(dibs.Sudoku.parse("." * 16), workers=2).status == "SAT"
+    with pytest.raises(ValueError, match="workers = 0"):
+        dibs.solve(square, workers=0)

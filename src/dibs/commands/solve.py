@@ -47,9 +47,7 @@ def solve(
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
-    workers: Annotated[
-        int | None, Parameter(help="threads for a file, or for one large square; default: all cores")
-    ] = None,
+    workers: Annotated[int | None, Parameter(help="threads, for a file or a large square; default: all cores")] = None,
     limits: Annotated[InputLimits, Parameter(name="*")] = DEFAULT,
 ) -> int:
     """Solve a puzzle, or every puzzle of a file.

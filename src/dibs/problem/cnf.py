@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import textwrap
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from operator import index
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from dibs.problem.dimacs import Bound, Clause, Dimacs
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.linear import Unequal, counted, impossible_bounds
-from dibs.problem.structure import Instance, Structure
+from dibs.problem.structure import Flat, Instance, Structure
 from dibs.problem.text import Source, open_text
 from dibs.writing import write
 
@@ -56,17 +57,28 @@ class CNF(Instance):
     def structure(self) -> Structure:
         """A decision group for each variable; a tautology has no group, an empty clause an empty one."""
         if self._structure is None:
-            # A repeated literal is merged where the groups are laid out.
-            asking = [clause for clause in self.clauses if not _tautology(clause)]
             self._structure = Structure.build(
                 2 * self.variables,
                 decide=np.arange(2 * self.variables, dtype=np.int64).reshape(-1, 2),
-                at_least_one=[_numbers(clause) for clause in asking],
+                at_least_one=self._asking(),
                 bounded=[(least, most, _numbers(literals)) for least, most, literals in self.groups],
                 family="knf" if self.groups else "cnf",
                 shape=(self.variables, len(self.clauses) + len(self.groups)),
             )
         return self._structure
+
+    def _asking(self) -> Flat:
+        """The literals of all clauses but tautologies, ascending; what is repeated is merged by `Structure.build`."""
+        sizes = np.fromiter(map(len, self.clauses), np.int64, len(self.clauses))
+        signed = np.fromiter(chain.from_iterable(self.clauses), np.int64, int(sizes.sum()))
+        width = max(2 * self.variables, 1)
+        key = np.repeat(np.arange(len(sizes)) * width, sizes) + np.where(signed > 0, 2 * signed - 2, -2 * signed - 1)
+        key.sort()
+        clause = key // width
+        both = (key[1:] == key[:-1] + 1) & (key[:-1] % 2 == 0)  # a variable is there with both its signs
+        asking = np.ones(len(sizes), bool)
+        asking[clause[:-1][both]] = False
+        return Flat(sizes[asking], (key % width)[asking[clause]])
 
     @property
     def given(self) -> NDArray[np.int64]:
@@ -202,11 +214,6 @@ def _of_pysat(formula: Any) -> tuple[int, Iterable[Iterable[int]], list[tuple[in
 def _numbers(clause: Clause) -> list[int]:
     """The structure's numbers of signed literals."""
     return [2 * z - 2 if z > 0 else -2 * z - 1 for z in clause]
-
-
-def _tautology(clause: Clause) -> bool:
-    members = set(clause)
-    return any(-literal in members for literal in members)
 
 
 def _clause_texts(clauses: Iterable[Clause]) -> Iterator[str]:

@@ -28,7 +28,20 @@ Made = TypeVar("Made")
 WIDEST = 64  # literals of a group that can be a domain of the tree search: bits of a word
 
 Ints = NDArray[np.integer[Any]]
-Groups = Sequence[Ints] | Sequence[Sequence[int]] | Ints  # lists of literals, or a 2-D array with a group in each row
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """Groups one after the other, where they are too many for a list of lists."""
+
+    sizes: NDArray[np.int64]  # [groups]
+    member: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+Groups = Sequence[Ints] | Sequence[Sequence[int]] | Ints | Flat  # of an array of two dimensions, each row is a group
 
 
 class Need(IntEnum):
@@ -183,6 +196,8 @@ def _compress(parts: Sequence[Groups]) -> tuple[NDArray[np.int64], NDArray[np.in
 
 def _flatten(groups: Groups) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The size of each group and all members in a row."""
+    if isinstance(groups, Flat):
+        return groups.sizes, groups.member
     if isinstance(groups, np.ndarray) and groups.ndim == 2:
         return np.full(len(groups), groups.shape[1], np.int64), groups.astype(np.int64).ravel()
     sizes = np.fromiter(map(len, groups), np.int64, len(groups))

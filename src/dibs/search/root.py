@@ -15,12 +15,13 @@ Searches have propagations of their own, which take choices back: this one only 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs import declared
 from dibs.compiled import entry, part
 from dibs.machine import borrow, view, view_row
 from dibs.problem.structure import Instance, Level, Need, Structure
@@ -94,8 +95,7 @@ def singles(structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
 
 def _settled(structure: Structure, open_: Bools, true: Bools, forcing: Bools, locked: bool, emptied: bool) -> Root:
     """`_settle`, in place."""
-    size, i8 = structure.groups, np.int64
-    room = Scratch(np.zeros(size, i8), np.zeros(size, i8), np.zeros(size, i8), np.zeros(size, bool), np.zeros(ENDS, i8))
+    room = declared.room(Scratch, {"groups": structure.groups, "ends": ENDS})
     found = Root(open_, true, np.ones(len(open_), bool))
     _settle(found, groups_of(structure), room, forcing, locked, emptied)
     return found
@@ -111,11 +111,13 @@ class State(NamedTuple):
 class Scratch(NamedTuple):
     """Room for one state at a time."""
 
-    held: Ints  # [G] true members
-    left: Ints  # [G] open members
-    queue: Ints  # [G] a ring of groups to be looked at
-    waits: Bools  # [G] whether a group is in it
-    ends: Ints  # [ENDS] HEAD and TAIL: where the ring is read next, and written; WAITING: how many are in it
+    held: Annotated[Ints, "groups"]  # true members
+    left: Annotated[Ints, "groups"]  # open members
+    queue: Annotated[Ints, "groups"]  # a ring of groups to be looked at
+    waits: Annotated[Bools, "groups"]  # whether a group is in it
+    ends: Annotated[
+        Ints, "ends"
+    ]  # HEAD and TAIL: where the ring is read next, and written; WAITING: how many are in it
 
 
 HEAD, TAIL, WAITING = range(3)

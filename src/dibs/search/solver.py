@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from threading import Lock
+from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -79,14 +80,17 @@ class Solver:
         `places`: where they are in a longer list, for `random` choices; `block`: as for `TreeSearch`.
         """
         shapes: dict[Structure, list[int]] = {}
+        took: dict[Structure, float] = {}  # to lay out the problem itself: that is on the clock
         for i, problem in enumerate(problems):
+            begin = perf_counter()
             self.plan(problem)
             shapes.setdefault(problem.structure, []).append(i)
+            took.setdefault(problem.structure, perf_counter() - begin)
         outcomes: list[Outcome | None] = [None] * len(problems)
-        for members in shapes.values():
+        for structure, members in shapes.items():
             some = [problems[i] for i in members]
             where = members if places is None else [places[i] for i in members]
-            plan = self.plan(some[0])
+            plan = _sooner(self.plan(some[0]), took[structure] / len(members))
             guide = self.guide if plan.guided else None
             found = search_all(some, plan, guide, where, block, stopped, self.turn, self.proof, self.workers)
             for i, outcome in zip(members, found, strict=True):
@@ -109,6 +113,10 @@ def search_all(
 
     `workers`: cores for the only instance, where the nogood search does it.
     """
+    if plan.search == "tree" and plan.options.max_seconds is not None:
+        late, plan = _tables_built(some, plan, guide)
+        if late:
+            return [late] * len(some)
     if isinstance(guide, Oracle):
         return _foreseen(some, plan, places, block, stopped)
     if plan.raced:
@@ -158,6 +166,33 @@ def _relayed(
     return outcomes
 
 
+def _sooner(plan: Plan, seconds: float) -> Plan:
+    """The plan with so many seconds less."""
+    if plan.options.max_seconds is None:
+        return plan
+    left = max(0.0, plan.options.max_seconds - seconds)
+    return replace(plan, options=replace(plan.options, max_seconds=left))
+
+
+def _tables_built(some: Sequence[Instance], plan: Plan, guide: Guide | None) -> tuple[Outcome | None, Plan]:
+    """Build the tables of the tree search on the clock, an equal share for each; an outcome if that takes too long.
+
+    The plan has the time that is left. Nothing else in a search takes long before its first look at the clock.
+    """
+    from dibs.search.tree.tables import Late, prepare, tables
+
+    prepare()
+    begin, structure = perf_counter(), some[0].structure
+    end = begin + len(some) * (plan.options.max_seconds or 0.0)
+    try:
+        tables(structure, plan.options.level, lambda: perf_counter() >= end)
+        if isinstance(guide, Oracle):
+            tables(structure, "hidden", lambda: perf_counter() >= end)
+    except Late:
+        return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, search="tree"), plan
+    return None, _sooner(plan, (perf_counter() - begin) / len(some))
+
+
 def _foreseen(
     some: Sequence[Instance], plan: Plan, places: Sequence[int], block: int, stopped: Callable[[], bool]
 ) -> list[Outcome | None]:
@@ -169,8 +204,7 @@ def _foreseen(
     limit = plan.options.max_seconds
     # With a limit of seconds each has as much as the oracle left it.
     for rows in [[i] for i in going] if limit is not None else [going] if going else []:
-        left = None if limit is None else max(0.0, limit - took[rows[0]])
-        rest = replace(plan, options=replace(plan.options, max_seconds=left))
+        rest = _sooner(plan, float(took[rows[0]]))
         found = search_all([some[i] for i in rows], rest, known, [places[i] for i in rows], block, stopped)
         for i, outcome in zip(rows, found, strict=True):
             outcomes[i] = outcome

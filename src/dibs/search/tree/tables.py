@@ -22,7 +22,9 @@ each solution is still found exactly once.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -40,6 +42,7 @@ ONE = 1 << SHIFT
 CHOSEN = 1 << (SHIFT + 13)
 MOST_MEMBERS = (1 << 13) - 1
 DOMAIN = 64
+STEP = 4_000_000  # pairs of literals between two looks at the clock: some milliseconds
 
 IGNORE, CHECK, FORCE = 0, 1, 2  # what happens when a group runs out of open members
 
@@ -83,14 +86,25 @@ class Tables(NamedTuple):
 _known: WeakKeyDictionary[Structure, dict[Level, Tables]] = WeakKeyDictionary()
 
 
-def tables(structure: Structure, level: Level) -> Tables:
-    """The kernel's view of `structure` at `level`, built once."""
+class Late(Exception):
+    """There was no time to build the tables."""
+
+
+def tables(structure: Structure, level: Level, late: Callable[[], bool] = lambda: False) -> Tables:
+    """The kernel's view of `structure` at `level`, built once. Raises `Late` once `late()` is true."""
     if structure.bounded:
         raise ValueError("the tree search has no groups with bounds: they are for strategy nogoods, or another engine")
     found = _known.setdefault(structure, {})
     if level not in found:
-        found[level] = _build(structure, level)
+        found[level] = _build(structure, level, late)
     return found[level]
+
+
+def prepare() -> None:
+    """Compile what builds tables, or load it: nobody's time."""
+    if not getattr(_pack, "overloads", True):
+        none, row = np.zeros(0, np.int64), np.zeros(1, np.uint32)
+        _packed(row, row[:0], none, np.zeros(1, np.int64), none, none, 0, lambda: False)
 
 
 def copied(structure: Structure, level: Level, of: Tables) -> Structure:
@@ -100,7 +114,7 @@ def copied(structure: Structure, level: Level, of: Tables) -> Structure:
     return found
 
 
-def _build(s: Structure, level: Level) -> Tables:
+def _build(s: Structure, level: Level, late: Callable[[], bool]) -> Tables:
     sizes = np.diff(s.start)
     owner = np.repeat(np.arange(s.groups), sizes)
     branch, outer, base = _domains(s, sizes)
@@ -124,6 +138,8 @@ def _build(s: Structure, level: Level) -> Tables:
     if forcing and watched.any():  # literals are looked at one by one: domains are groups like others
         act[branch] = FORCE
         watched |= branch
+    if late():
+        raise Late
     watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
     lone = watched & (sizes == 1) & (act == FORCE)
 
@@ -133,10 +149,10 @@ def _build(s: Structure, level: Level) -> Tables:
     inside = s.exclusive[owner]
     start, group_of = _csr(inner[s.member[inside]], owner[inside], len(outer))
     begin = s.start.copy()  # the structure's own may be read-only by now, for which Numba would compile once more
-    mate_start, mate_word, mate_mask = _pack(start, group_of, domain, begin, home, spot, (values + 1) * rows)
+    mate_start, mate_word, mate_mask = _packed(start, group_of, domain, begin, home, spot, (values + 1) * rows, late)
     start, group_of = _csr(*_pairs(home[inside], owner[inside], s.groups), domains)
     own = np.arange(domains)
-    peer_start, peer_word, peer_mask = _pack(start, group_of, own, begin, home, home, max(rows, 1))
+    peer_start, peer_word, peer_mask = _packed(start, group_of, own, begin, home, home, max(rows, 1), late)
     unit_start, unit_low, unit_high = _units(swept, address, owner, values)
     return Tables(
         rows=rows,
@@ -263,6 +279,37 @@ def _pairs(left: NDArray[np.int64], right: NDArray[np.int64], size: int) -> tupl
     return keys // max(size, 1), keys % max(size, 1)
 
 
+def _packed(
+    row_start: NDArray[np.uint32],
+    row_group: NDArray[np.uint32],
+    row_domain: NDArray[np.int64],
+    start: NDArray[np.int64],
+    home: NDArray[np.int64],
+    bit: NDArray[np.int64],
+    words: int,
+    late: Callable[[], bool],
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
+    """For each row the members of its groups in other domains, as a sparse bitset: (word, mask) pairs, words ascending.
+
+    `row_start`, `row_group`: the groups of each row; `start`, `home`, `bit`: the members of each group, by domain and
+    by their bit in the result, which has so many words.
+    """
+    members = np.concatenate([[0], np.cumsum(np.diff(start)[row_group])])[row_start]  # of all rows before each
+    steps = np.arange(0, members[-1] + 1, STEP)
+    cuts = [*np.unique(np.searchsorted(members, steps, "right") - 1).tolist(), len(row_start) - 1]
+    ends = np.zeros(len(row_start), np.uint32)
+    found = np.empty(0, np.uint32), np.empty(0, np.uint64)
+    mask, touched = np.zeros(words, np.uint64), np.zeros(words // 64 + 1, np.uint64)
+    for filling in (False, True):  # first how many there are: half of the time of a large table is new memory
+        for first, last in pairwise(cuts):
+            if late():
+                raise Late
+            _pack(row_start, row_group, row_domain, start, home, bit, first, last, filling, mask, touched, ends, *found)
+        if not filling:
+            found = np.empty(ends[-1], np.uint32), np.empty(ends[-1], np.uint64)
+    return ends, *found
+
+
 @entry()
 def _pack(
     row_start: NDArray[np.uint32],
@@ -271,23 +318,23 @@ def _pack(
     start: NDArray[np.int64],
     home: NDArray[np.int64],
     bit: NDArray[np.int64],
-    words: int,
-) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
-    """For each row the members of its groups in other domains, as a sparse bitset: (word, mask) pairs, words ascending.
+    first: int,
+    last: int,
+    filling: bool,
+    mask: NDArray[np.uint64],
+    touched: NDArray[np.uint64],
+    ends: NDArray[np.uint32],
+    found_word: NDArray[np.uint32],
+    found_mask: NDArray[np.uint64],
+) -> None:
+    """The pairs of the rows from `first` to `last`, or only where they end. `mask`, `touched` are scratch, and 0.
 
-    `row_start`, `row_group`: the groups of each row; `start`, `home`, `bit`: the members of each group, by domain and
-    by their bit in the result. Compiled, because a 36x36 Sudoku has six million pairs of literals that exclude each
-    other, and sorting them takes seconds.
+    Compiled, because a 36x36 Sudoku has six million pairs of literals that exclude each other, and sorting them takes
+    seconds. `touched` has a bit for each word of `mask` that is not 0: nothing is sorted.
     """
-    rows = len(row_start) - 1
-    mask = np.zeros(words, np.uint64)
-    touched = np.zeros(words // 64 + 1, np.uint64)  # a bit for each word of `mask` that is not 0
-    ends = np.zeros(rows + 1, np.uint32)
-    found_word = np.zeros(words, np.uint32)
-    found_mask = np.zeros(words, np.uint64)
-    total = 0
-    for row in range(rows):
-        low, high = words, -1
+    total = np.int64(ends[first])
+    for row in range(first, last):
+        low, high = len(mask), -1
         for k in range(row_start[row], row_start[row + 1]):
             group = row_group[k]
             for i in range(start[group], start[group + 1]):
@@ -296,23 +343,18 @@ def _pack(
                     mask[word] |= np.uint64(1) << np.uint64(bit[i] & 63)
                     touched[word >> 6] |= np.uint64(1) << np.uint64(word & 63)
                     low, high = min(low, word), max(high, word)
-        if total + words > len(found_word):
-            more_word, more_mask = np.zeros(2 * (total + words), np.uint32), np.zeros(2 * (total + words), np.uint64)
-            for j in range(total):
-                more_word[j], more_mask[j] = found_word[j], found_mask[j]
-            found_word, found_mask = more_word, more_mask
         for far in range(low >> 6, (high >> 6) + 1):
             bits = touched[far]
             touched[far] = 0
             while bits:
                 word = (far << 6) + trailing_zeros(bits)
                 bits &= bits - np.uint64(1)
-                found_word[total] = word
-                found_mask[total] = mask[word]
+                if filling:
+                    found_word[total] = word
+                    found_mask[total] = mask[word]
                 mask[word] = 0
                 total += 1
         ends[row + 1] = total
-    return ends, found_word[:total].copy(), found_mask[:total].copy()
 
 
 def _words(bits: NDArray[np.int64], words: int) -> NDArray[np.uint64]:
