@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dibs.guide import Asks, DiBS, Guide, Oracle, as_guide, load_guide
+    from dibs.modelling import Model
     from dibs.problem import (
         CNF,
         Bounds,
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
         InputLimits,
         Instance,
         Latin,
-        Model,
         Not,
         Problem,
         Structure,
         Sudoku,
         read_instances,
+        read_problem,
     )
     from dibs.search import (
         Options,
@@ -68,6 +69,7 @@ __all__ = [
     "load_guide",
     "plan",
     "read_instances",
+    "read_problem",
     "solve",
     "solve_many",
 ]
@@ -75,7 +77,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
-    for part in ("problem", "guide", "search") if name in __all__ else ():
+    for part in ("problem", "guide", "search", "modelling") if name in __all__ else ():
         module = import_module(f"dibs.{part}")
         if name in module.__all__:
             globals()[name] = found = getattr(module, name)

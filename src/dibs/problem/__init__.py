@@ -3,9 +3,9 @@
 from dibs.problem.cnf import CNF
 from dibs.problem.latin import Latin
 from dibs.problem.limits import InputLimits
-from dibs.problem.model import Model
 from dibs.problem.own import Bounds, Not, Problem
 from dibs.problem.reading import read_instances
+from dibs.problem.stored import read_problem
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.sudoku import Sudoku
 from dibs.problem.text import InputError
@@ -17,10 +17,10 @@ __all__ = [
     "InputLimits",
     "Instance",
     "Latin",
-    "Model",
     "Not",
     "Problem",
     "Structure",
     "Sudoku",
     "read_instances",
+    "read_problem",
 ]

@@ -13,14 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.linear import impossible_bounds
 from dibs.problem.structure import Instance, Structure
-from dibs.problem.text import Source, open_text
+from dibs.problem.written import KINDS, plain, to_json
 from dibs.writing import write
 
 Group = Iterable[Any]  # numbers of literals, or their names; `Not` of one is its negation
-KINDS = ("exactly_one", "at_most_one", "at_least_one", "implied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +86,13 @@ class Problem(Instance):
         self.decide = [int(i) for i in as_indices(chosen, len(self.exactly_one))]
         self.decide_all = decide is None
 
-    @classmethod
-    def read(cls, source: Source, *, limits: InputLimits = DEFAULT) -> Problem:
-        """A problem from a JSON file that `save` wrote, plain or packed; "-" is standard input."""
-        from dibs.problem.stored import from_json  # which knows this class
-
-        with open_text(source, limits=limits) as (name, lines):
-            return from_json("".join(lines), name, limits)
-
     def save(self, path: str | os.PathLike[str]) -> None:
-        """A JSON file that `read` and `dibs solve` take, there whole or not at all."""
-        from dibs.problem.stored import to_json
-
+        """A JSON file that `dibs solve` and `dibs.read_problem` take, there whole or not at all."""
         write(path, to_json(self).encode("utf-8"))
+
+    def header(self) -> dict[str, Any]:
+        """What JSON says of the literals."""
+        return {"literals": self.literals} if self.names is None else {"names": [plain(n, n) for n in self.names]}
 
     def _numbered(self, groups: Iterable[Group], what: str) -> list[list[int]]:
         return [self._group(group, f"{what}[{i}]") for i, group in enumerate(groups)]

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dibs.problem.linear import Unequal, counted, impossible_bounds
 from dibs.problem.modelled import Modelled, Solution, Variable
 from dibs.problem.own import Bounds, Not
+from dibs.search.outcome import Outcome
+from dibs.search.solve import solve
 
-if TYPE_CHECKING:
-    from dibs.search.outcome import Outcome
+__all__ = ["Boolean", "Choice", "Literal", "Model"]
 
 
 class Literal:
@@ -235,12 +236,10 @@ class Model:
 
     def solve(self, **options: Any) -> Outcome:
         """`dibs.solve`; `outcome[variable]` is its value."""
-        from dibs.search import solve
-
         return solve(self.problem(), **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """A file that `dibs solve` and `dibs.Problem.read` take, there whole or not at all."""
+        """A file that `dibs solve` and `dibs.read_problem` take, there whole or not at all."""
         self.problem().save(path)
 
 
