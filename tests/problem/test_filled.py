@@ -16,7 +16,7 @@ from dibs.problem.filled import Filled
 def test_arrays_of_solutions(puzzle: dibs.Sudoku | dibs.Latin) -> None:
     """Lettered grids and those that are written with numbers."""
     solution = dibs.solve(puzzle).solution
-    assert isinstance(solution, str)
+    assert isinstance(solution, Filled)
     assert solution.array.shape == (puzzle.size, puzzle.size)
     assert type(puzzle)(solution.array).line() == solution
     assert (np.sort(solution.array, axis=0) == np.arange(1, puzzle.size + 1)[:, None]).all()
