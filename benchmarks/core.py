@@ -21,10 +21,10 @@ import dibs
 import yardstick
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.solve import BATCH, BLOCK
 from dibs.search.tree import state
 from dibs.search.tree.loop import advance
 from dibs.search.tree.search import TreeSearch
+from dibs.solving import BATCH, BLOCK
 
 ROUNDS = 7
 
@@ -128,7 +128,7 @@ def sizes() -> None:
             values[rng.choice(np.flatnonzero(values))] = rng.integers(1, n + 1)  # mostly unsatisfiable: long searches
             puzzles.append(dibs.Sudoku(values))
         for level in ("naked", "hidden"):
-            options = dibs.Options(level=level, nodes=2000)  # type: ignore[arg-type]
+            options = dibs.Options(level=level, max_nodes=2000)  # type: ignore[arg-type]
             TreeSearch(puzzles, options).run()
             engine = TreeSearch(puzzles, options, block=64)
             begin = perf_counter()

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dibs
-from dibs import Model
+from dibs import Model, read_problem, save_problem
 from dibs.modelling import Literal
 from randoms import bounded
 
@@ -190,7 +190,7 @@ def test_saved_models_come_back(tmp_path: Path) -> None:
     m.at_most(1, [x == "b", ~a], role="pair")
     m.require(~a)
     m.save(tmp_path / "m.json")
-    problem = dibs.read_problem(tmp_path / "m.json")
+    problem = read_problem(tmp_path / "m.json")
     for solution in ({("row", 1): value, "a": a} for value in ((1, 2), "b", 3) for a in (True, False)):
         assert problem.violation(solution) == m.problem().violation(solution)
     assert problem.structure.roles == m.problem().structure.roles
@@ -205,8 +205,8 @@ def test_saved_problems_come_back(tmp_path: Path) -> None:
             if named:
                 problem.names = [f"x{i}" for i in range(problem.literals)]
                 problem._number = {name: i for i, name in enumerate(problem.names)}
-            problem.save(tmp_path / "p.json")
-            back = dibs.read_problem(tmp_path / "p.json")
+            save_problem(problem, tmp_path / "p.json")
+            back = read_problem(tmp_path / "p.json")
             assert back.names == problem.names
             for signs in product((True, False), repeat=problem.literals):
                 true = [problem.name(i) for i, sign in enumerate(signs) if sign]
@@ -239,7 +239,7 @@ def test_bad_json(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"dibs": "problem", "version": 1, "literals": 3, **change}))
     with pytest.raises(dibs.InputError, match=message) as caught:
-        dibs.read_problem(path)
+        read_problem(path)
     assert caught.value.file == str(path)
 
 
@@ -249,7 +249,7 @@ def test_bad_json(change: dict[str, Any], message: str, tmp_path: Path) -> None:
 def test_no_json(text: str, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(dibs.InputError):
-        dibs.read_problem(tmp_path / "p.json")
+        read_problem(tmp_path / "p.json")
 
 
 @pytest.mark.parametrize(
@@ -267,4 +267,4 @@ def test_bad_variables(variables: list[Any], message: str, tmp_path: Path) -> No
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"dibs": "problem", "version": 1, "variables": variables}))
     with pytest.raises(dibs.InputError, match=message):
-        dibs.read_problem(path)
+        read_problem(path)

@@ -26,19 +26,10 @@ if TYPE_CHECKING:
         Sudoku,
         read_instances,
         read_problem,
+        save_problem,
     )
-    from dibs.search import (
-        Options,
-        Outcome,
-        Plan,
-        Status,
-        WrongSolution,
-        count_solutions,
-        is_unique,
-        plan,
-        solve,
-        solve_many,
-    )
+    from dibs.search import Options, Outcome, Plan, Status, WrongSolution
+    from dibs.solving import count_solutions, is_unique, plan, solve, solve_many
 
 __version__ = "0.2.0.dev0"
 
@@ -70,6 +61,7 @@ __all__ = [
     "plan",
     "read_instances",
     "read_problem",
+    "save_problem",
     "solve",
     "solve_many",
 ]
@@ -77,7 +69,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
-    for part in ("problem", "guide", "search", "modelling") if name in __all__ else ():
+    for part in ("problem", "guide", "search", "solving", "modelling") if name in __all__ else ():
         module = import_module(f"dibs.{part}")
         if name in module.__all__:
             globals()[name] = found = getattr(module, name)

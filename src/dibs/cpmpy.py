@@ -44,7 +44,7 @@ from dibs.problem.cnf import CNF
 from dibs.problem.linear import Unequal, counted
 from dibs.search.contract import Asks, Guide
 from dibs.search.outcome import Outcome, Status
-from dibs.search.solve import solve
+from dibs.solving import solve
 
 LARGEST = 200_000  # nodes of a decision diagram for one sum
 

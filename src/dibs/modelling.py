@@ -18,10 +18,11 @@ from typing import Any
 from dibs.problem.linear import Unequal, counted, impossible_bounds
 from dibs.problem.modelled import Modelled, Solution, Variable
 from dibs.problem.own import Bounds, Not
+from dibs.problem.stored import save_problem
 from dibs.search.outcome import Outcome
-from dibs.search.solve import solve
+from dibs.solving import solve
 
-__all__ = ["Boolean", "Choice", "Literal", "Model"]
+__all__ = ["Model"]
 
 
 class Literal:
@@ -240,7 +241,7 @@ class Model:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """A file that `dibs solve` and `dibs.read_problem` take, there whole or not at all."""
-        self.problem().save(path)
+        save_problem(self.problem(), path)
 
 
 def _number(member: Any) -> int:

@@ -15,7 +15,7 @@ from pysat.formula import CNF as PySAT
 from pysat.formula import CNFPlus
 
 import dibs
-from dibs import CNF, InputError, InputLimits, Latin, Sudoku
+from dibs import CNF, InputError, InputLimits, Latin, Sudoku, save_problem
 from dibs.problem.opb import read_opb
 
 N = 4
@@ -180,7 +180,7 @@ def test_bad_opb(text: str, message: str) -> None:
 def test_files_are_recognised(tmp_path: Path) -> None:
     """By their names, and on standard input by how they begin."""
     problem = dibs.Problem(3, groups=[(2, 3, [0, 1, 2])])
-    problem.save(tmp_path / "x.json")
+    save_problem(problem, tmp_path / "x.json")
     texts = {"x.json": (tmp_path / "x.json").read_text(), "x.knf": "p knf 3 1\nk 2 1 2 3 0\n", "x.opb": OPB}
     for name, text in texts.items():
         (tmp_path / name).write_text(text)

@@ -31,6 +31,7 @@ from dibs.web import catalogue, limits
 from dibs.web.board import instance_of
 from dibs.web.scheduling import Cancelled, Job, Slots
 from dibs.web.trace import TracedSearch
+from exact import exactly
 from pages import Site, Told, told
 from shell import SEARCHED, UNSAT, Run, runner
 
@@ -136,7 +137,7 @@ def test_two_searches_that_take_turns(after: int, nodes: int | None) -> None:
     )
     with one.job:
         outcome = one.run()
-    expected = dibs.solve(dibs.Sudoku.parse(HARD), **vars(options), guide=lazy_guide(guidance))
+    [expected] = exactly([dibs.Sudoku.parse(HARD)], options, lazy_guide(guidance))
     assert replace(outcome, seconds=0, guide_seconds=0) == replace(expected, seconds=0, guide_seconds=0)
     assert outcome.asks > 0 or nodes == 30
     columns: dict[str, list[int]] = {}

@@ -5,7 +5,7 @@ from dibs.problem.latin import Latin
 from dibs.problem.limits import InputLimits
 from dibs.problem.own import Bounds, Not, Problem
 from dibs.problem.reading import read_instances
-from dibs.problem.stored import read_problem
+from dibs.problem.stored import read_problem, save_problem
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.sudoku import Sudoku
 from dibs.problem.text import InputError
@@ -23,4 +23,5 @@ __all__ = [
     "Sudoku",
     "read_instances",
     "read_problem",
+    "save_problem",
 ]

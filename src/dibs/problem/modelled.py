@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.own import Not, Problem
-from dibs.problem.written import plain
 
 
 class Variable(NamedTuple):
@@ -40,18 +39,6 @@ class Modelled(Problem):
     def __init__(self, variables: tuple[Variable, ...], **groups: Any) -> None:
         self.variables = variables
         super().__init__(sum(max(1, len(variable.values)) for variable in variables), **groups)
-
-    def header(self) -> dict[str, Any]:
-        """What JSON says of the variables: those without values are boolean."""
-        return {
-            "variables": [
-                {
-                    "name": plain(v.name, v.name),
-                    **({"values": [plain(x, v.name) for x in v.values]} if v.values else {}),
-                }
-                for v in self.variables
-            ]
-        }
 
     def name(self, literal: int) -> Any:
         if literal >= self.literals:

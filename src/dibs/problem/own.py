@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,10 +14,9 @@ from numpy.typing import NDArray
 
 from dibs.problem.linear import impossible_bounds
 from dibs.problem.structure import Instance, Structure
-from dibs.problem.written import KINDS, plain, to_json
-from dibs.writing import write
 
 Group = Iterable[Any]  # numbers of literals, or their names; `Not` of one is its negation
+KINDS = ("exactly_one", "at_most_one", "at_least_one", "implied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +83,6 @@ class Problem(Instance):
         chosen = range(len(self.exactly_one)) if decide is None else decide
         self.decide = [int(i) for i in as_indices(chosen, len(self.exactly_one))]
         self.decide_all = decide is None
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """A JSON file that `dibs solve` and `dibs.read_problem` take, there whole or not at all."""
-        write(path, to_json(self).encode("utf-8"))
-
-    def header(self) -> dict[str, Any]:
-        """What JSON says of the literals."""
-        return {"literals": self.literals} if self.names is None else {"names": [plain(n, n) for n in self.names]}
 
     def _numbered(self, groups: Iterable[Group], what: str) -> list[list[int]]:
         return [self._group(group, f"{what}[{i}]") for i, group in enumerate(groups)]

@@ -1,23 +1,88 @@
-"""Reading a problem from JSON; `written.py` says what is in it."""
+"""A `Problem` as a JSON file, and back.
+
+    {"dibs": "problem", "version": 1, "literals": 3, "groups": [[1, 1, [1, 2]], [0, 2, [1, -2, 3], "table"]]}
+
+Literals are numbered from 1, a negative number is a negation; tuples in names and values are written as lists. A file
+of a model has its `variables`, from which the literals follow.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Iterable
 from typing import Any
 
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.modelled import Modelled, Variable
-from dibs.problem.own import Bounds, Not, Problem
+from dibs.problem.own import KINDS, Bounds, Not, Problem
 from dibs.problem.text import InputError, Source, check_keys, open_text
-from dibs.problem.written import KINDS, VERSION
+from dibs.writing import write
 
+VERSION = 1
 KEYS = ("dibs", "version", "literals", "names", "variables", *KINDS, "groups", "given", "decide")
 
 
 def read_problem(source: Source, *, limits: InputLimits = DEFAULT) -> Problem:
-    """A problem, or a model, from a JSON file that `save` wrote, plain or packed; "-" is standard input."""
+    """A problem from a JSON file that `save_problem` wrote, plain or packed; "-" is standard input."""
     with open_text(source, limits=limits) as (name, lines):
         return from_json("".join(lines), name, limits)
+
+
+def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
+    """A JSON file that `read_problem` and `dibs solve` take, there whole or not at all."""
+    write(path, to_json(problem).encode("utf-8"))
+
+
+def to_json(problem: Problem) -> str:
+    """One group on each line, so that no line is long."""
+    fields: dict[str, Any] = {"dibs": "problem", "version": VERSION}
+    if isinstance(problem, Modelled):
+        fields["variables"] = [
+            {"name": _plain(v.name, v.name), **({"values": [_plain(x, v.name) for x in v.values]} if v.values else {})}
+            for v in problem.variables
+        ]
+    elif problem.names is None:
+        fields["literals"] = problem.literals
+    else:
+        fields["names"] = [_plain(name, name) for name in problem.names]
+    for kind in KINDS:
+        fields[kind] = [_signed(problem, group) for group in getattr(problem, kind)]
+    fields["groups"] = [_written(problem, group) for group in problem.groups]
+    fields["given"] = _signed(problem, problem.given.tolist())
+    if not problem.decide_all:
+        fields["decide"] = problem.decide
+    lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in fields.items() if value != []]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    if not isinstance(value, list):
+        return json.dumps(value)
+    return "[\n" + ",\n".join(json.dumps(part) for part in value) + "\n]"
+
+
+def _plain(value: Any, name: Any) -> Any:
+    """A name or a value as JSON has it; one that JSON cannot have raises, naming the variable."""
+    if isinstance(value, tuple):
+        return [_plain(part, name) for part in value]
+    if hasattr(value, "item"):  # a number of NumPy
+        value = value.item()
+    if not isinstance(value, str | int | float | bool | None):
+        raise ValueError(f"{name!r}: {value!r} cannot be written as JSON; use texts, numbers and tuples of them")
+    return value
+
+
+def _signed(problem: Problem, group: Iterable[int]) -> list[int]:
+    n = problem.literals
+    return [z + 1 if z < n else -problem.negated[z - n] - 1 for z in group]
+
+
+def _written(problem: Problem, group: Bounds) -> list[Any]:
+    written: list[Any] = [group.least, group.most, _signed(problem, group.literals)]
+    if group.role or group.implied:
+        written.append(group.role)
+    return [*written, True] if group.implied else written
 
 
 def from_json(text: str, file: str, limits: InputLimits) -> Problem:

@@ -10,18 +10,22 @@ an `Instance` adds the literals that are given. The kernel's tables are built on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import chain
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 Level = Literal["eliminate", "naked", "hidden"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+Made = TypeVar("Made")
+
+WIDEST = 64  # literals of a group that can be a domain of the tree search: bits of a word
 
 Ints = NDArray[np.integer[Any]]
 Groups = Sequence[Ints] | Sequence[Sequence[int]] | Ints  # lists of literals, or a 2-D array with a group in each row
@@ -57,7 +61,6 @@ class Structure:
     shape: tuple[int, ...] = ()  # family-specific size, e.g. (box rows, box columns)
     bounds: NDArray[np.int32] | None = None  # [groups, 2] least and most true members; None: the kinds say it all
     roles: tuple[str | None, ...] = ()  # what kind of group each is, for messages, plots and guides; () : unnamed
-    _tables: dict[Level, Any] = field(default_factory=dict, repr=False)
 
     @property
     def groups(self) -> int:
@@ -85,6 +88,13 @@ class Structure:
         least, most = self.need > Need.NONE, np.where(self.exclusive, 1, np.diff(self.start))
         further: NDArray[np.bool_] = (self.least != least) | (self.most != most)
         return further
+
+    @cached_property
+    def disjoint(self) -> bool:
+        """Whether the groups to decide can be domains of a tree search: no literal in two of them, none too wide."""
+        end = self.start[self.decisions]
+        sizes = np.diff(self.start[: self.decisions + 1])
+        return bool(len(np.unique(self.member[:end])) == end and sizes.max(initial=0) <= WIDEST)
 
     def members(self, group: int) -> NDArray[np.int64]:
         return self.member[self.start[group] : self.start[group + 1]]
@@ -232,3 +242,20 @@ class Instance:
     def line(self, solution: Any = None) -> str:
         """The same on one line, as `--json` prints it."""
         raise NotImplementedError
+
+
+def per_structure(make: Callable[[Structure], Made]) -> Callable[[Structure], Made]:
+    """What `make` makes of a structure is made once, and goes with it: every formula has a structure of its own.
+
+    It must not refer to the structure, which would live as long as that does.
+    """
+    made: WeakKeyDictionary[Structure, Made] = WeakKeyDictionary()
+
+    @wraps(make)
+    def find(structure: Structure) -> Made:
+        found = made.get(structure)
+        if found is None:
+            found = made[structure] = make(structure)
+        return found
+
+    return find

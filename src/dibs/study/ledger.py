@@ -25,7 +25,8 @@ from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
 from dibs.search.outcome import Outcome, Status
 from dibs.search.tree import state
-from dibs.search.tree.search import OpenNode, TreeSearch
+from dibs.search.tree.inspection import OpenNode
+from dibs.search.tree.search import TreeSearch
 from dibs.search.tree.tables import DOMAIN, Tables, tables
 from dibs.study.listener import Listener, Ranking
 from dibs.study.siblings import Measured, Report, Sibling, Stopped, measure

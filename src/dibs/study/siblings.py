@@ -14,7 +14,7 @@ from dibs.search.options import Options
 from dibs.search.plan import without_guide
 from dibs.search.tree import state
 from dibs.search.tree.search import TreeSearch
-from dibs.search.tree.tables import tables
+from dibs.search.tree.tables import copied, tables
 
 Report = Callable[[int, int], None]  # how many siblings are measured, of how many
 
@@ -62,7 +62,7 @@ def with_complements(structure: Structure, level: Level) -> Structure:
     """The same for one level, where L + l may be given as well: it says that l, a domain by itself, is false."""
     of = tables(structure, level)
     beside = (of.address + 1).astype(np.uint32)  # a domain {l, its complement}
-    return replace(structure, _tables={level: of._replace(address=np.concatenate([of.address, beside]))})
+    return copied(structure, level, of._replace(address=np.concatenate([of.address, beside])))
 
 
 def measure(

@@ -22,7 +22,8 @@ from dibs.search.options import Options
 from dibs.search.plan import without_guide
 from dibs.search.root import roots
 from dibs.search.tree import state
-from dibs.search.tree.search import OpenNode, TreeSearch
+from dibs.search.tree.inspection import OpenNode
+from dibs.search.tree.search import TreeSearch
 from dibs.search.tree.tables import DOMAIN
 from dibs.study.listener import Listener, Ranking
 from dibs.web.board import place, shown, symbol

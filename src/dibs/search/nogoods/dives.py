@@ -13,9 +13,11 @@ from dibs.search.nogoods.arrays import NEVER
 
 Step = Literal["search", "ask", "dive", "walk"]
 
-ASKS = 24  # of a dive that meets no failure: so many parts of its decisions
-EVERY = 24  # nodes between two asks, at least
-DIVE = 256  # failures before the first dive
+PART = 24  # of the groups that need a literal: so many nodes until the next ask, fewer and fewer on the way down,
+EVERY = 24  # but so many at least
+ROOTS = 8  # what a dive costs, in asks about its root
+DIVE = 256  # failures before the first dive, or walk, at least
+START = 1.5  # effort of the search before that, in dives
 FAILURES = 128  # of a dive, then it asks no more
 CHECK = 64  # failures between two looks at the balance of efforts
 
@@ -28,19 +30,20 @@ LEAST = 20_000  # units of a walk: less is not worth the start
 
 
 class Dives:
-    """The plan of one search. `most` asks at most, the first after `after` nodes; `walks`: whether it may walk."""
+    """The plan of one search with so many open `literals`; `most` asks at most, the first after `after` nodes."""
 
-    def __init__(self, most: int, after: int, walks: bool) -> None:
+    def __init__(self, literals: int, most: int, after: int) -> None:
         self.most = most
-        self.walks = walks
+        self.walks = True
         self.asks = 0
         self.ask_at = after if most else NEVER  # nodes
-        self.pause_at = CHECK if not most and walks else NEVER  # failures
+        self.pause_at = CHECK if not most else NEVER  # failures
         self._begun = 0  # dives; the first is an ask about the root alone
         self._dive_at = NEVER  # failures
         self._give_up = NEVER  # failures
         self._asked = self._walked = 0  # effort
-        self._every = EVERY
+        self._price = OPEN * ROOTS * literals  # of a dive
+        self._due = False  # whether one is due
 
     def next(self, nodes: int, failures: int, effort: int) -> Step:
         """The next step of a search at its `ask_at` or `pause_at`, with so many units of effort of its own."""
@@ -53,15 +56,15 @@ class Dives:
         if failures < self.pause_at:
             return "search"
         self.pause_at = failures + CHECK
-        used = effort + self._asked
-        if self.walks and SHARE * used - self._walked >= LEAST:
+        if failures < DIVE or effort < START * self._price:
+            return "search"
+        self._due = failures >= self._dive_at and self.ask_at == NEVER
+        if self.walks and self.budget(effort) >= LOOKS * LEAST:
             return "walk"
-        if failures >= self._dive_at and self.ask_at == NEVER and self._asked <= effort + self._walked:
-            return self._dive(failures)
-        return "search"
+        return self._dive(failures) if self._due and self._asked <= effort + self._walked else "search"
 
     def _dive(self, failures: int) -> Step:
-        self._dive_at = failures + DIVE if not self._begun else 2 * failures
+        self._dive_at = 2 * failures if self._begun else 0
         self._give_up = failures + FAILURES
         self._begun += 1
         return "dive"
@@ -71,14 +74,15 @@ class Dives:
         self.asks += 1
         self._asked += OPEN * literals
         self.pause_at = failures + CHECK
-        self._every = max(EVERY, groups // ASKS) if self._begun == 2 else self._every
-        self.ask_at = nodes + self._every if self._begun > 1 and self.asks < self.most else NEVER
+        every = max(EVERY, groups // PART)
+        self.ask_at = nodes + every if self._begun > 1 and self.asks < self.most else NEVER
         if self.asks >= self.most:
             self._dive_at = NEVER
 
     def budget(self, effort: int) -> int:
-        """Looks of the walk that is due."""
-        return int(LOOKS * max(LEAST, SHARE * (effort + self._asked) - self._walked))
+        """Looks that walks may use now. Before a dive they may use what that will cost."""
+        others = effort + self._asked + (self._price if self._due else 0)
+        return int(LOOKS * (SHARE * others - self._walked))
 
     def walked(self, looks: int) -> None:
         self._walked += looks // LOOKS

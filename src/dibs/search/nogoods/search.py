@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Level, Need, Structure
 from dibs.search.nogoods import arrays, loop
+from dibs.search.nogoods.alldifferent import unmatched
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.nogoods.dives import GROUPS, Dives
 from dibs.search.nogoods.walker import Walker
@@ -59,11 +60,13 @@ class Search:
         self._unit = min(options.restart_base, LONGEST)
         self._slice = FIRST_NODES  # nodes until the next look at the clock
         self._most = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
-        self._walker = Walker(self.problem, (options.seed, place))
+        self._walker: Walker | None = None
         most = asks if options.max_asks is None else min(asks, options.max_asks)
+        self._dives = Dives(len(self.open), most, min(options.guide_after or 0, NEVER))
         self._guided = most > 0
-        self._dives = Dives(most, min(options.guide_after or 0, NEVER), self._walker.able)
         self._at_root = False  # the next answer is about the root
+        self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
+        self._filtered = -1  # literals that the root had decided when it was last filtered
         self.seconds = seconds + perf_counter() - begin
 
     @property
@@ -105,17 +108,35 @@ class Search:
         self.memory.counts[arrays.RUN_END] = 0
         self._run(self._nodes, NEVER, stopped)
 
+    def _filter(self) -> None:
+        """At the root: exclude what is in no perfect matching, until nothing more follows."""
+        m, counts = self.memory, self.memory.counts
+        while self.filters and counts[arrays.LEVEL] == 0 and counts[arrays.TRAIL] > self._filtered and self._going():
+            begin = perf_counter()
+            self._filtered = int(counts[arrays.TRAIL])
+            out = unmatched(self.problem, m.state == arrays.OPEN)
+            if out is None:
+                counts[arrays.PHASE] = arrays.UNSAT
+            else:
+                loop.exclude(self.problem, m, out)
+            self.seconds += perf_counter() - begin
+
     def _walk(self, stopped: Callable[[], bool]) -> None:
         """Walk for a while, a slice of time after the other. What a walk has solved, the search follows."""
-        left = self._dives.budget(self._effort)
-        while left > 0 and self._going() and not stopped():
+        begin = perf_counter()
+        if self._walker is None:
+            self._to_root(stopped)
+            self._filter()
             begin = perf_counter()
-            before = self._walker.looks
-            solved = self._walker.advance(self.memory.score, min(left, WALK))
-            left -= self._walker.looks - before
-            self._dives.walked(self._walker.looks - before)
-            self.seconds += perf_counter() - begin
-            if solved:
+            self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, self.options.seed)
+            self._dives.walks = self._walker.able
+        left = self._dives.budget(self._effort) if self._dives.walks else 0
+        while left > 0 and self._going() and not stopped():
+            looks = self._walker.advance(self.memory.score, min(left, WALK))
+            left -= looks
+            self._dives.walked(looks)
+            self.seconds, begin = self.seconds + perf_counter() - begin, perf_counter()
+            if self._walker.solved:
                 self._walker.hand_over(self.memory)
                 self._to_root(stopped)
                 break

@@ -9,20 +9,17 @@ from dibs.search.nogoods import arrays, walk
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.nogoods.lines import lines
 
+FAINT = -20.0  # log-probabilities below count as this one
+
 
 class Walker:
-    """One walk after another on a problem, each from a state that is drawn from the scores of its literals.
+    """A walk on a problem as far as literals are `open_` [L], from a state that is drawn from their scores."""
 
-    A walk that has not ended is given up after a while, twice as long from one to the next of equal length (Luby's
-    sequence would do as well): some beginnings lead nowhere.
-    """
-
-    def __init__(self, problem: Problem, seed: tuple[int, ...]) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, open_: NDArray[np.bool_], seed: int) -> None:
         self.seed = seed
-        self.looks = 0  # swaps that were looked at in all walks
         self.begun = 0
-        self._lines = lines(problem, np.ones(len(problem.literal_start) - 1, bool))
+        self.solved = False
+        self._lines = lines(problem, open_)
         self._walk: walk.Walk | None = None
 
     @property
@@ -30,18 +27,18 @@ class Walker:
         """Whether the problem has lines."""
         return self._lines is not None
 
-    def advance(self, score: NDArray[np.float32], budget: int) -> bool:
-        """Walk on for so many looks; whether nothing clashes any more. `score` [L]: log-probabilities."""
+    def advance(self, score: NDArray[np.float32], budget: int) -> int:
+        """Walk on for about so many looks; returns how many it had. `score` [L]: log-probabilities."""
         assert self._lines is not None
         if self._walk is None:
-            rng = np.random.default_rng((*self.seed, self.begun))
+            rng = np.random.default_rng((self.seed, self.begun))
             liking = np.nan_to_num(score.astype(np.float64), nan=FAINT, neginf=FAINT, posinf=0)
             self._walk = walk.begin(self._lines, np.clip(liking, FAINT, 0) + rng.gumbel(size=len(score)), rng)
             self.begun += 1
         before = int(self._walk.counts[walk.LOOKS])
         walk.advance(self._lines, self._walk, budget)
-        self.looks += int(self._walk.counts[walk.LOOKS]) - before
-        return bool(self._walk.counts[walk.LEAST] == 0)
+        self.solved = bool(self._walk.counts[walk.LEAST] == 0)
+        return max(1, int(self._walk.counts[walk.LOOKS]) - before)
 
     def hand_over(self, m: Memory) -> None:
         """The best state as phases of a search: what it tries first."""
@@ -50,6 +47,3 @@ class Walker:
         m.best[:] = 0
         m.best[walk.literals(self._lines, self._walk)] = 1
         m.counts[arrays.FURTHEST] = arrays.NEVER
-
-
-FAINT = -20.0

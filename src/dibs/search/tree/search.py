@@ -11,27 +11,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs import declared
 from dibs.problem.structure import Instance, Structure
-from dibs.search.contract import Asks, Searcher, checked, never
+from dibs.search.contract import Asks, checked, never
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.slices import LONGEST, MOST, fitted
 from dibs.search.tree import state
+from dibs.search.tree.inspection import Inspected
 from dibs.search.tree.loop import advance
-from dibs.search.tree.tables import DOMAIN, Tables, plane_bit, tables
+from dibs.search.tree.tables import DOMAIN, plane_bit, tables
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 SMALL = 256  # domains of a problem for which that is so at once; larger ones begin with shorter slices
 EVENTS = 4096  # room for a search's events between two looks, where they are wanted
-
-# The names of `state.ENTERED` and so on.
-EVENT_NAMES = ("node", "try", "fail", "solution", "run")
 
 _STATUS = {state.SAT: Status.SAT, state.UNSAT: Status.UNSAT, state.LIMIT: Status.LIMIT}
 
@@ -40,18 +39,15 @@ _STATUS = {state.SAT: Status.SAT, state.UNSAT: Status.UNSAT, state.LIMIT: Status
 _spare = threading.local()
 
 
-def _room(t: Tables, rows: int, *sizes: int) -> state.Searches:
-    """Arrays for `rows` searches with all counters 0, perhaps the first rows of the last engine's.
-
-    `sizes`: the others that `state.shapes` takes.
-    """
-    spare: state.Searches | None = getattr(_spare, "room", None)
-    _spare.room = None
-    wanted = state.shapes(t, rows, *sizes)
-    if spare is None or len(spare.counts) < rows or [a.shape[1:] for a in spare] != [shape[1:] for shape in wanted]:
-        spare = state.searches(t, rows, *sizes)
-    spare.counts[:rows] = 0
-    return spare
+def _room(rows: int, sizes: dict[str, int]) -> state.Searches:
+    """Arrays for `rows` searches with all counters 0, perhaps the first rows of the last engine's."""
+    room: state.Searches | None
+    room, known = getattr(_spare, "room", (None, sizes))
+    _spare.room = None, sizes
+    if room is None or known != sizes or len(room.counts) < rows:
+        room = declared.room(state.Searches, {"rows": rows, **sizes})
+    room.counts[:rows] = 0  # all others are written before they are read
+    return room
 
 
 # The compiled forms of `advance` that have been used, by structure, level and whether rules are rich: for the same ones
@@ -76,25 +72,7 @@ def _variant(arguments: tuple[Any, ...]) -> Callable[..., None]:
     return found if overloads is None else overloads[tuple(map(typeof, arguments))].entry_point
 
 
-class Counters(NamedTuple):
-    """Of all searches of an engine, [instances] each."""
-
-    phase: NDArray[np.int64]  # state.SAT, UNSAT, LIMIT, or where it stands
-    nodes: NDArray[np.int64]
-    backtracks: NDArray[np.int64]
-    solutions: NDArray[np.int64]
-
-
-class OpenNode(NamedTuple):
-    """A node whose values are being tried."""
-
-    domain: int
-    values: list[int]  # addresses, in the order they are tried
-    tried: int  # so many of them have been tried, the last one leads on
-    ask: int  # which of the search's asks ranked them, from 1; 0: none
-
-
-class TreeSearch(Searcher):
+class TreeSearch(Inspected):
     """Searches of instances that share one structure.
 
     `block`: how many searches one call of the kernel advances. 1 times each search by itself; more saves call
@@ -140,8 +118,9 @@ class TreeSearch(Searcher):
         rich = guided or traced or options.strategy != "dfs"
         several = guided and (options.reuse is not None or options.strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
-        self._room = _room(t, len(instances), slots, answers, EVENTS if traced else 0)
-        self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room)
+        sizes = state.sizes(t, slots, answers, EVENTS if traced else 0)
+        self._room = _room(len(instances), sizes), sizes
+        self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room[0])
         row, literal = type(instances[0]).givens(instances)
         s.counts[:, state.GIVEN] = np.bincount(row, minlength=len(instances))
         start = np.cumsum(s.counts[:, state.GIVEN]) - s.counts[:, state.GIVEN]
@@ -249,23 +228,6 @@ class TreeSearch(Searcher):
         counts[rows[self._phase(rows) == state.LIMIT], state.PHASE] = state.ENTER
         self._live = np.flatnonzero(counts[:, state.PHASE] < state.SAT)
 
-    def decided(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """[rows] whether the search has its answer: not at a limit, not stopped."""
-        return np.isin(self._phase(rows), (state.SAT, state.UNSAT))
-
-    def nodes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        nodes: NDArray[np.int64] = self._searches.counts[rows, state.NODES]
-        return nodes
-
-    def used(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """[rows] seconds of search and guide."""
-        used: NDArray[np.float64] = self.seconds[rows] + self.guide_seconds[rows]
-        return used
-
-    def _phase(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        phase: NDArray[np.int64] = self._searches.counts[rows, state.PHASE]
-        return phase
-
     def _asks(self, rows: NDArray[np.int64]) -> Asks:
         open_, true = self.literals(rows)
         top = self._searches.counts[rows, state.TOP] - 1
@@ -283,14 +245,6 @@ class TreeSearch(Searcher):
             depth=top,
             selecting=selecting,
         )
-
-    def literals(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """[rows, L] each: the literals that are open and those that are true in the state where a search stands."""
-        t, plane = self._tables, self._searches.plane
-        spot = plane_bit(t.address, t.values) if self._spot is None else self._spot
-        alive = _bits(plane[rows])[:, spot]
-        free = _bits(plane[rows, t.planes :])[:, t.address // DOMAIN]
-        return alive & free, alive & ~free
 
     def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
         """Hand over a guide's scores, [len(asks), literals]; refuses anything of another shape or kind.
@@ -318,73 +272,6 @@ class TreeSearch(Searcher):
         self.calls[rows] += passes
         self.guide_seconds[rows] += (seconds + self._handing) / len(rows)  # what nobody would do without a guide
         self._end_late(rows)
-
-    @property
-    def occupancy(self) -> float:
-        """States in a batch of the guide, on average, as a share of the engine's searches; 0 if it was never asked.
-
-        Every unfinished search is in every batch, so this falls only as searches finish before others.
-        """
-        return self.asked / (self.batches * len(self.instances)) if self.batches else 0.0
-
-    def trace(self, row: int) -> list[tuple[str, int]]:
-        """What a traced search did so far, in order: ("node", domain), ("try", address), ("fail", 0),
-        ("solution", 0), ("run", number). A domain is a decision group; an address is 64 * domain + value."""
-        kinds, whats = self.events(row)
-        return [(EVENT_NAMES[kind], what) for kind, what in zip(kinds.tolist(), whats.tolist(), strict=True)]
-
-    def events(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """`trace` as two arrays: kinds, which are indices of EVENT_NAMES, and what each was about."""
-        assert self._events is not None, "the engine was made without traced=True"
-        parts = self._events[row]
-        events = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-        return events >> state.EVENT, events & (1 << state.EVENT) - 1
-
-    def take_events(self, row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """`events` since the last call; they are forgotten, so that a search can be followed without keeping it."""
-        found = self.events(row)
-        assert self._events is not None
-        self._events[row].clear()
-        return found
-
-    def open_nodes(self, row: int) -> list[OpenNode]:
-        """The nodes that a search is inside of, the root first; of a search that ended with SAT, the solution path."""
-        s = self._searches
-        top = int(s.counts[row, state.TOP])
-        ends, next_ = (array[row, :top].tolist() for array in (s.frame_end, s.frame_next))
-        asks = np.zeros(top, np.int64)
-        if s.frame_slot.shape[1]:
-            ranked = s.frame_slot[row, :top] != state.NO_SLOT
-            asks = np.where(ranked, 1 if self._rules.static else s.frame_ask[row, :top], 0)
-        starts = [0, *ends][:top]
-        return [
-            OpenNode(domain, s.order[row, start:end].tolist(), at - start, ask)
-            for domain, start, end, at, ask in zip(
-                s.frame_domain[row, :top].tolist(), starts, ends, next_, asks.tolist(), strict=True
-            )
-        ]
-
-    def true(self) -> NDArray[np.bool_]:
-        """[instances, literals] the true literals of each first solution; all False where there is none."""
-        true = np.zeros((len(self.instances), self.structure.literals + 1), bool)
-        found = np.flatnonzero(self._searches.counts[:, state.SOLUTIONS] > 0)
-        true[found[:, None], self._chosen(found)] = True  # complements, numbered -1, go to the extra column
-        return true[:, :-1]
-
-    def _chosen(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[rows, domains] the true literal of each domain in the first solution, -1 for a complement."""
-        chosen: NDArray[np.int64] = self._tables.outer[self._tables.base[:-1] + self._searches.answer[rows, 0]]
-        return chosen
-
-    def choices(self, row: int) -> NDArray[np.uint8]:
-        """[solutions kept, domains] the member that each domain takes, from 0 (in a grid: cell by cell, value - 1)."""
-        return self._searches.answer[row, : self._searches.counts[row, state.SOLUTIONS]].copy()
-
-    @property
-    def counters(self) -> Counters:
-        """Where the searches are, without decoding anything."""
-        columns = state.PHASE, state.NODES, state.BACKTRACKS, state.SOLUTIONS
-        return Counters(*(self._searches.counts[:, column].copy() for column in columns))
 
     def outcomes(self) -> list[Outcome | None]:
         """One for each instance, None where the search is not finished. Every solution has been verified."""
@@ -422,9 +309,3 @@ class TreeSearch(Searcher):
         chosen = np.sort(self._chosen(rows), axis=1)
         true = chosen if chosen.min(initial=0) >= 0 else [row[row >= 0] for row in chosen]
         return verified([self.instances[r] for r in rows], list(true))
-
-
-def _bits(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """[n, w] words as [n, 64 w] bits."""
-    octets = np.ascontiguousarray(words).astype("<u8", copy=False).view(np.uint8)
-    return np.unpackbits(octets, axis=1, bitorder="little").view(np.bool_)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,37 +56,44 @@ NO_SLOT = 255
 
 
 class Searches(NamedTuple):
-    """The states of N searches over the same tables (L, D, G, P, R as there).
+    """The states of N = `rows` searches over the same tables, whose sizes `sizes` names.
 
     A decided domain keeps the bit of its true literal in the planes, and has lost the one that says it is undecided.
     From `frame_slot` to `score`, arrays have length 0 in a search that is not guided, traced or begun again.
     """
 
-    plane: NDArray[np.uint64]  # [N, P+R] the open (and true) literals, and the undecided domains
-    group: NDArray[np.int64]  # [N, G] watched groups, see tables.py
-    value: NDArray[np.uint8]  # [N, D] what each decided domain has taken
-    trail: NDArray[np.uint32]  # [N, L+D] words of `plane` that lost bits, in order
-    lost: NDArray[np.uint64]  # [N, L+D] the bits lost; in a word of undecided domains it is one bit, for a choice
-    frame_domain: NDArray[np.uint32]  # [N, D+1] what each open node branches on
-    frame_mark: NDArray[np.uint32]  # [N, D+1] trail length when the node was entered
-    frame_next: NDArray[np.uint32]  # [N, D+1] position in `order` of the value to try next
-    frame_end: NDArray[np.uint32]  # [N, D+1] where its values end (and the next node's begin)
-    frame_found: NDArray[np.int64]  # [N, D+1] solutions known when its current value was tried
-    order: NDArray[np.uint32]  # [N, L] addresses: the values of all open nodes, in the order they are tried
-    frame_slot: NDArray[np.uint8]  # [N, D+1] where the ranking is that serves the node; NO_SLOT: it has none
-    frame_ask: NDArray[np.int64]  # [N, D+1] which of the search's asks it came from: a slot may have a newer one by now
-    frame_trust: NDArray[np.bool_]  # [N, D+1] no first choice has failed since that ranking was made
-    frame_mass: NDArray[np.float64]  # [N, D+1] log-probability of the path to the node, by the rankings on it
-    frame_rest: NDArray[np.float64]  # [N, D+1] probability of all that was still to be tried above it
-    slot_ask: NDArray[np.int64]  # [N, S] the ask that each slot's ranking came from
-    chance: NDArray[np.float32]  # [N, L] for each value in `order`: its share among the values of its node
-    lesson: NDArray[
-        np.float32
-    ]  # [N, L] restarts: what cut runs have taken from the scores of the choices they ended on
-    score: NDArray[np.float32]  # [N, S, L] rankings: the guide's answers
-    log: NDArray[np.int64]  # [N, E] events, if they are wanted; otherwise [N, 0]
-    answer: NDArray[np.uint8]  # [N, A, D] the first A solutions: the value of each domain
-    counts: NDArray[np.int64]  # [N, COUNTERS]
+    plane: Annotated[NDArray[np.uint64], "rows", "words"]  # the open (and true) literals, and the undecided domains
+    group: Annotated[NDArray[np.int64], "rows", "groups"]  # watched groups, see tables.py
+    value: Annotated[NDArray[np.uint8], "rows", "domains"]  # what each decided domain has taken
+    trail: Annotated[NDArray[np.uint32], "rows", "literals+domains"]  # words of `plane` that lost bits, in order
+    # The bits lost; in a word of undecided domains it is one bit, for a choice.
+    lost: Annotated[NDArray[np.uint64], "rows", "literals+domains"]
+    frame_domain: Annotated[NDArray[np.uint32], "rows", "domains+1"]  # what each open node branches on
+    frame_mark: Annotated[NDArray[np.uint32], "rows", "domains+1"]  # trail length when the node was entered
+    frame_next: Annotated[NDArray[np.uint32], "rows", "domains+1"]  # position in `order` of the value to try next
+    frame_end: Annotated[NDArray[np.uint32], "rows", "domains+1"]  # where its values end (and the next node's begin)
+    frame_found: Annotated[NDArray[np.int64], "rows", "domains+1"]  # solutions known when its current value was tried
+    # Addresses: the values of all open nodes, in the order they are tried.
+    order: Annotated[NDArray[np.uint32], "rows", "literals"]
+    # Where the ranking is that serves the node; NO_SLOT: it has none.
+    frame_slot: Annotated[NDArray[np.uint8], "rows", "ranked_frames"]
+    # Which of the search's asks it came from: a slot may have a newer one by now.
+    frame_ask: Annotated[NDArray[np.int64], "rows", "ranked_frames"]
+    # No first choice has failed since that ranking was made.
+    frame_trust: Annotated[NDArray[np.bool_], "rows", "ranked_frames"]
+    # Log-probability of the path to the node, by the rankings on it.
+    frame_mass: Annotated[NDArray[np.float64], "rows", "ranked_frames"]
+    # Probability of all that was still to be tried above it.
+    frame_rest: Annotated[NDArray[np.float64], "rows", "ranked_frames"]
+    slot_ask: Annotated[NDArray[np.int64], "rows", "slots"]  # the ask that each slot's ranking came from
+    # For each value in `order`: its share among the values of its node.
+    chance: Annotated[NDArray[np.float32], "rows", "ranked_literals"]
+    # Restarts: what cut runs have taken from the scores of the choices they ended on.
+    lesson: Annotated[NDArray[np.float32], "rows", "ranked_literals"]
+    score: Annotated[NDArray[np.float32], "rows", "slots", "ranked_literals"]  # rankings: the guide's answers
+    log: Annotated[NDArray[np.int64], "rows", "events"]  # if they are wanted
+    answer: Annotated[NDArray[np.uint8], "rows", "answers", "domains"]  # the first solutions: the value of each domain
+    counts: Annotated[NDArray[np.int64], "rows", "counters"]
 
 
 class Rules(NamedTuple):
@@ -106,28 +113,18 @@ class Rules(NamedTuple):
     wanted: int  # stop at this many solutions
 
 
-def shapes(t: Tables, rows: int, slots: int, answers: int = 1, events: int = 0) -> list[tuple[int, ...]]:
-    """The shapes of the arrays of `Searches`, in their order; `slots` is 0 where nothing is ranked or begun again."""
+def sizes(t: Tables, slots: int, answers: int = 1, events: int = 0) -> dict[str, int]:
+    """The sizes of `Searches` but for `rows`; `slots` is 0 where nothing is ranked or begun again."""
     literals, domains = len(t.outer), len(t.base) - 1
-    frame = (rows, domains + 1)
-    rich = (rows, domains + 1 if slots else 0)
-    per_literal = literals if slots else 0
-    return [
-        (rows, len(t.plane)), (rows, len(t.group)), (rows, domains),
-        (rows, literals + domains), (rows, literals + domains), frame, frame, frame, frame, frame, (rows, literals),
-        rich, rich, rich, rich, rich, (rows, slots), (rows, per_literal), (rows, per_literal),
-        (rows, slots, per_literal), (rows, events), (rows, answers, domains), (rows, COUNTERS),
-    ]  # fmt: skip
-
-
-def searches(t: Tables, rows: int, *sizes: int) -> Searches:
-    """Room for `rows` searches, sizes as for `shapes`; `counts[:, PHASE]` is START."""
-    u1, u4, u8, i8, f4, f8 = np.uint8, np.uint32, np.uint64, np.int64, np.float32, np.float64
-    kinds = (
-        u8, i8, u1, u4, u8, u4, u4, u4, u4, i8, u4,
-        u1, i8, np.bool_, f8, f8, i8, f4, f4, f4, i8, u1, i8,
-    )  # fmt: skip
-    # All but the counters are written before they are read.
-    room = Searches(*map(np.empty, shapes(t, rows, *sizes), kinds))
-    room.counts[:] = 0
-    return room
+    return {
+        "words": len(t.plane),
+        "groups": len(t.group),
+        "literals": literals,
+        "domains": domains,
+        "ranked_literals": literals if slots else 0,
+        "ranked_frames": domains + 1 if slots else 0,
+        "slots": slots,
+        "answers": answers,
+        "events": events,
+        "counters": COUNTERS,
+    }

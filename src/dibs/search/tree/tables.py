@@ -22,12 +22,15 @@ each solution is still found exactly once.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.compiled import entry
+from dibs.machine import trailing_zeros
 from dibs.problem.structure import Level, Need, Structure
 
 # A watched group's state is one number: (open members, plus CHOSEN for each true one) << SHIFT | sum of open addresses.
@@ -76,13 +79,24 @@ class Tables(NamedTuple):
     outer: NDArray[np.int64]  # [L] the structure's literal, or -1 for a complement
 
 
+# Every formula has a structure of its own: what belongs to one goes with it.
+_known: WeakKeyDictionary[Structure, dict[Level, Tables]] = WeakKeyDictionary()
+
+
 def tables(structure: Structure, level: Level) -> Tables:
-    """The kernel's view of `structure` at `level`, built once and kept with the structure."""
+    """The kernel's view of `structure` at `level`, built once."""
     if structure.bounded:
         raise ValueError("the tree search has no groups with bounds: they are for strategy nogoods, or another engine")
-    if level not in structure._tables:
-        structure._tables[level] = _build(structure, level)
-    found: Tables = structure._tables[level]
+    found = _known.setdefault(structure, {})
+    if level not in found:
+        found[level] = _build(structure, level)
+    return found[level]
+
+
+def copied(structure: Structure, level: Level, of: Tables) -> Structure:
+    """Another structure with the same groups, whose tables at `level` are these."""
+    found = replace(structure)
+    _known[found] = {level: of}
     return found
 
 
@@ -267,45 +281,38 @@ def _pack(
     """
     rows = len(row_start) - 1
     mask = np.zeros(words, np.uint64)
-    touched = np.zeros(words, np.int64)
+    touched = np.zeros(words // 64 + 1, np.uint64)  # a bit for each word of `mask` that is not 0
     ends = np.zeros(rows + 1, np.uint32)
-    found_word = np.zeros(0, np.uint32)
-    found_mask = np.zeros(0, np.uint64)
-    for filling in (False, True):
-        total = 0
-        for row in range(rows):
-            count = 0
-            for k in range(row_start[row], row_start[row + 1]):
-                group = row_group[k]
-                for i in range(start[group], start[group + 1]):
-                    if home[i] == row_domain[row]:
-                        continue
+    found_word = np.zeros(words, np.uint32)
+    found_mask = np.zeros(words, np.uint64)
+    total = 0
+    for row in range(rows):
+        low, high = words, -1
+        for k in range(row_start[row], row_start[row + 1]):
+            group = row_group[k]
+            for i in range(start[group], start[group + 1]):
+                if home[i] != row_domain[row]:
                     word = bit[i] >> 6
-                    if mask[word] == 0:
-                        touched[count] = word
-                        count += 1
                     mask[word] |= np.uint64(1) << np.uint64(bit[i] & 63)
-            gap = count // 2  # Shell's sort: NumPy's would take longer to compile than all the rest
-            while gap > 0:
-                for j in range(gap, count):
-                    word, at = touched[j], j
-                    while at >= gap and touched[at - gap] > word:
-                        touched[at] = touched[at - gap]
-                        at -= gap
-                    touched[at] = word
-                gap //= 2
-            for j in range(count):
-                word = touched[j]
-                if filling:
-                    found_word[total] = word
-                    found_mask[total] = mask[word]
+                    touched[word >> 6] |= np.uint64(1) << np.uint64(word & 63)
+                    low, high = min(low, word), max(high, word)
+        if total + words > len(found_word):
+            more_word, more_mask = np.zeros(2 * (total + words), np.uint32), np.zeros(2 * (total + words), np.uint64)
+            for j in range(total):
+                more_word[j], more_mask[j] = found_word[j], found_mask[j]
+            found_word, found_mask = more_word, more_mask
+        for far in range(low >> 6, (high >> 6) + 1):
+            bits = touched[far]
+            touched[far] = 0
+            while bits:
+                word = (far << 6) + trailing_zeros(bits)
+                bits &= bits - np.uint64(1)
+                found_word[total] = word
+                found_mask[total] = mask[word]
                 mask[word] = 0
                 total += 1
-            ends[row + 1] = total
-        if not filling:
-            found_word = np.zeros(total, np.uint32)
-            found_mask = np.zeros(total, np.uint64)
-    return ends, found_word, found_mask
+        ends[row + 1] = total
+    return ends, found_word[:total].copy(), found_mask[:total].copy()
 
 
 def _words(bits: NDArray[np.int64], words: int) -> NDArray[np.uint64]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from dibs.guide.lazy import lazy_guide
 from dibs.problem.structure import Instance
 from dibs.search.contract import Ranks
 from dibs.search.options import ALIASES, LIMITS
@@ -13,6 +15,15 @@ from dibs.search.plan import Plan, Request
 from dibs.search.solver import BLOCK, Solver
 from dibs.search.stream import in_order, solve_batches
 
+__all__ = ["count_solutions", "is_unique", "plan", "solve", "solve_many"]
+
+
+def ready(request: Request, guide: Ranks | None = None, proof: str | os.PathLike[str] | None = None) -> Solver:
+    """A request that can be run: the guide that it names is loaded when it is first asked."""
+    if guide is None and request.guidance.guide is not None:
+        guide = lazy_guide(request.guidance)
+    return Solver.of(request, guide, proof)
+
 
 def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any]) -> Solver:
     """What the keyword arguments of all these calls make."""
@@ -20,7 +31,7 @@ def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any
     engine, proof = said.pop("engine", "own"), said.pop("proof", None)
     if isinstance(guide, str):
         said, guide = {**said, "guide": guide}, None
-    return Solver.of(Request(policy, said, own_guide=guide is not None, engine=engine), guide, proof)
+    return ready(Request(policy, said, own_guide=guide is not None, engine=engine), guide, proof)
 
 
 def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Plan:
