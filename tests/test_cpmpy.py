@@ -19,7 +19,8 @@ def test_it_is_registered_once() -> None:
     names = [name for name, _ in cp.SolverLookup.base_solvers()]
     assert names.count("dibs") == 1
     assert names[0] == "ortools"
-    assert "dibs" in cp.SolverLookup.supported(subsolvers=False)
+    assert cp.SolverLookup.lookup("dibs").supported()
+    assert cp.SolverLookup.lookup("dibs").version() == dibs.__version__
 
 
 def test_queens() -> None:

@@ -6,23 +6,53 @@ import pytest
 
 import dibs
 import engine as by_hand
+from cars import CAPACITY, CLASSES, cars
 from colouring import PETERSEN, colouring
 from dibs.bench.instances import load
 from guide import Rarest
+from pentominoes import PIECES, drawing, orientations, pentominoes
 from queens import queens
+from timetable import ABSENT, TEACHER, WEEK, timetable
 
 
 def test_queens() -> None:
-    assert [dibs.count_solutions(queens(n)) for n in range(1, 9)] == [1, 0, 0, 2, 10, 4, 40, 92]
-    outcome = dibs.solve(queens(20), tie="degree")
+    assert [dibs.count_solutions(queens(n).problem()) for n in (1, 4, 5, 6, 7, 8)] == [1, 2, 10, 4, 40, 92]
+    assert queens(3).solve().status == "UNSAT"
+    outcome = queens(20).solve(tie="degree")
     assert outcome.status == "SAT"
     assert len(outcome.solution) == 20
 
 
 def test_colouring() -> None:
     """The chromatic polynomial of the Petersen graph says 0, 0, 120 and 12,960."""
-    counts = [dibs.count_solutions(colouring(PETERSEN, list("abcd"[:n])), limit=20_000) for n in (1, 2, 3, 4)]
+    counts = [dibs.count_solutions(colouring(PETERSEN, list("abcd"[:n])).problem(), limit=20_000) for n in (1, 2, 3, 4)]
     assert counts == [0, 0, 120, 12960]
+
+
+def test_pentominoes() -> None:
+    outcome = pentominoes(5, 12).solve(strategy="nogoods")
+    drawn = drawing(outcome.solution, 5, 12)
+    assert {name: drawn.count(name) for name in PIECES} == dict.fromkeys(PIECES, 5)
+    assert [len(orientations(drawn)) for drawn in PIECES.values()] == [8, 2, 8, 8, 8, 4, 4, 4, 4, 1, 8, 4]
+
+
+def test_cars() -> None:
+    line = list(cars(CLASSES, CAPACITY).solve().solution.values())
+    assert {kind: line.count(kind) for kind in CLASSES} == {kind: count for kind, (count, _) in CLASSES.items()}
+    for option, (most, window) in enumerate(CAPACITY):
+        having = [CLASSES[kind][1][option] == "1" for kind in line]
+        assert all(sum(having[i : i + window]) <= most for i in range(len(line)))
+    more = {**CLASSES, 0: (4, "10110")}
+    assert cars(more, CAPACITY).solve().status == cars(more, CAPACITY).solve(engine="cadical195").status == "UNSAT"
+
+
+def test_timetable() -> None:
+    found = timetable().solve().solution
+    for c in ("1a", "1b"):
+        hours = [slot for (of, _, _), slot in found.items() if of == c]
+        assert len(set(hours)) == len(hours) == sum(WEEK.values())
+    for teacher, day in ABSENT:
+        assert not any(TEACHER[subject] == teacher and slot.startswith(day) for (_, subject, _), slot in found.items())
 
 
 def test_guide() -> None:

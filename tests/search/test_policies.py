@@ -317,7 +317,7 @@ def test_policies_with_their_own_guide() -> None:
     assert plain.nodes > 1
     raced = [dibs.solve(formula, policy="auto", guide_after=1, level="eliminate")]
     assert (raced[0].status, raced[0].asks) == (plain.status, 1)  # that for formulas
-    board = queens(6)
+    board = queens(6).problem()
     plain = dibs.solve(board, policy="plain", level="eliminate")
     alone = dibs.solve(board, policy="auto", guide_after=1, level="eliminate")  # no guide for a problem of one's own
     assert (alone.status, alone.nodes, alone.asks) == (plain.status, plain.nodes, 0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dibs.problem import batch
+from dibs.problem.filled import Filled
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.symbols import (
@@ -216,7 +217,7 @@ class Grid(Instance):
             return super().solutions(instances, true)
         # Literals go cell by cell, so ascending literals are the cells in order.
         text = (np.stack(true) % of.size + 1).astype(np.uint8).tobytes().translate(SYMBOL_OF).decode("ascii")
-        return [text[i : i + of.cells] for i in range(0, len(text), of.cells)]
+        return [Filled(text[i : i + of.cells]) for i in range(0, len(text), of.cells)]
 
     @classmethod
     def _stacked(cls, instances: Sequence[Self]) -> Values:
@@ -224,10 +225,10 @@ class Grid(Instance):
         joined = b"".join([instance.values.tobytes() for instance in instances])
         return np.frombuffer(joined, np.uint8).reshape(len(instances), -1)
 
-    def decode(self, literals: NDArray[np.int64]) -> str:
+    def decode(self, literals: NDArray[np.int64]) -> Filled:
         values = np.zeros(self.shape.cells, np.uint8)
         values[literals // self.size] = literals % self.size + 1
-        return self._write(values)
+        return Filled(self._write(values))
 
     def line(self, solution: str | None = None) -> str:
         return self._write(self.values) if solution is None else solution

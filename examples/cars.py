@@ -1,0 +1,38 @@
+"""Car sequencing (CSPLib 001) as a model: `python examples/cars.py`.
+
+Cars of several classes go down one line. A class has options (a sunroof, a radio), and the workshop of an option can
+take at most p of any q cars that follow one another.
+"""
+
+import dibs
+
+CAPACITY = [(1, 2), (2, 3), (1, 3), (2, 5), (1, 5)]  # p of q, for each option
+CLASSES = {  # how many cars, and which options they have
+    0: (1, "10110"),
+    1: (1, "00010"),
+    2: (2, "01001"),
+    3: (2, "01010"),
+    4: (2, "10100"),
+    5: (2, "11000"),
+}
+
+
+def cars(classes: dict[int, tuple[int, str]], capacity: list[tuple[int, int]]) -> dibs.Model:
+    """A class for each place in the line: as many of each as there are cars, no workshop overrun."""
+    m = dibs.Model()
+    total = sum(count for count, _ in classes.values())
+    place = [m.choice(f"place {i}", classes) for i in range(total)]
+    for kind, (count, _) in classes.items():
+        m.exactly(count, [car == kind for car in place], role="demand")
+    for option, (most, window) in enumerate(capacity):
+        having = [kind for kind, (_, options) in classes.items() if options[option] == "1"]
+        for first in range(total - window + 1):
+            m.at_most(most, [car == kind for car in place[first : first + window] for kind in having], role="workshop")
+    return m
+
+
+if __name__ == "__main__":
+    outcome = cars(CLASSES, CAPACITY).solve()
+    print(outcome.status, f"{outcome.nodes} nodes")
+    for name, kind in (outcome.solution or {}).items():
+        print(f"{name}: class {kind}, options {CLASSES[kind][1]}")

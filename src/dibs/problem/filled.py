@@ -1,0 +1,29 @@
+"""The solution of a grid: a line of text, and an array where one is wanted."""
+
+from __future__ import annotations
+
+from math import isqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.symbols import Cell
+
+
+class Filled(str):
+    """A line of text in every respect; `array` has its numbers, and notebooks show rows."""
+
+    __slots__ = ()
+
+    @property
+    def array(self) -> NDArray[np.int64]:
+        """[n, n] the values."""
+        parts = self.split() if " " in self else list(self)
+        size = isqrt(len(parts))
+        return np.array([Cell(part, 1, 1).value for part in parts], np.int64).reshape(size, size)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """How IPython and notebooks show it."""
+        width = len(str(len(self.array)))
+        printer.text("\n".join(" ".join(f"{value:{width}}" for value in row) for row in self.array.tolist()))

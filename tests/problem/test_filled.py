@@ -1,0 +1,36 @@
+"""Solutions of grids: text as ever, and arrays."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import dibs
+from dibs.problem.filled import Filled
+
+
+@pytest.mark.parametrize("puzzle", [dibs.Sudoku.parse("1" + "." * 80), dibs.Latin([0] * 16), dibs.Latin([0] * 1600)])
+def test_arrays_of_solutions(puzzle: dibs.Sudoku | dibs.Latin) -> None:
+    """Lettered grids and those that are written with numbers."""
+    solution = dibs.solve(puzzle).solution
+    assert isinstance(solution, Filled)
+    assert solution.array.shape == (puzzle.size, puzzle.size)
+    assert type(puzzle)(solution.array).line() == solution
+    assert (np.sort(solution.array, axis=0) == np.arange(1, puzzle.size + 1)[:, None]).all()
+    assert json.loads(json.dumps(solution)) == str(solution) == solution
+    assert pickle.loads(pickle.dumps(solution)).array.tolist() == solution.array.tolist()
+
+
+def test_notebooks_show_rows() -> None:
+    class Printer:
+        said = ""
+
+        def text(self, text: str) -> None:
+            self.said += text
+
+    printer = Printer()
+    Filled("1234341221434321")._repr_pretty_(printer, False)
+    assert printer.said == "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1"
