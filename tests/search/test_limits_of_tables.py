@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dibs
+from classic import queens
 from dibs.problem.structure import Structure
 from dibs.search.tree import tables as building
 from dibs.search.tree.tables import Late, Tables, tables
-from queens import queens
 
 
 def fresh(structure: Structure) -> Structure:

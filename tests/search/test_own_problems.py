@@ -5,29 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
 import dibs
+from classic import pigeons, queens
 from dibs import Problem, Status
 from dibs.search.outcome import Outcome
 from dibs.search.plan import EASY, Request
 from dibs.search.solver import Solver
 from judge import solutions
 from randoms import mixture
-
-
-def queens(n: int) -> Problem:
-    """No two queens on a line."""
-    cell = np.arange(n * n).reshape(n, n)
-    diagonals = [part.diagonal(i).tolist() for part in (cell, cell[::-1]) for i in range(2 - n, n - 1)]
-    return Problem(n * n, exactly_one=[*cell.tolist(), *cell.T.tolist()], at_most_one=diagonals, decide=range(n))
-
-
-def pigeons(holes: int) -> Problem:
-    """One more than there are holes."""
-    cell = np.arange((holes + 1) * holes).reshape(holes + 1, holes)
-    return Problem(cell.size, exactly_one=cell.tolist(), at_most_one=cell.T.tolist())
 
 
 @pytest.mark.parametrize(("n", "search"), [(8, "tree"), (64, "tree"), (65, "nogoods"), (100, "nogoods")])

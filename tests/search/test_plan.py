@@ -211,7 +211,8 @@ def test_a_plan_says_all_that_is_used() -> None:
 
 def test_the_plan_is_what_solve_does() -> None:
     [square] = latin(1, order=17, holes=0.35, balanced=True, seed=4)
-    for problem, said in product((SMALL[0], square, OWN), ({}, {"policy": "plain"}, {"strategy": "restarts"})):
+    ways: tuple[dict[str, Any], ...] = ({}, {"policy": "plain"}, {"strategy": "restarts"})
+    for problem, said in product((SMALL[0], square, OWN), ways):
         plan = dibs.plan(problem, **said)
         outcome = dibs.solve(problem, **said)
         assert outcome.search.split()[0] == plan.search
