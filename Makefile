@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
+.PHONY: run test check quick lowest chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -19,15 +19,29 @@ check: $(VENV)/.test-installed chromium
 	$(BIN)/dibs warm
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-# For every change: lint, types, and the tests that catch most.
-QUICK := tests/test_ranges.py tests/test_writing.py tests/test_mutants.py tests/problem tests/search/test_counters.py \
-  tests/search/test_selfcheck.py tests/search/test_agreement.py tests/search/test_engine.py tests/guide/test_guides.py
+# For every change: lint, types, and the tests that catch most (within a minute on two quiet cores).
+QUICK := tests/test_ranges.py tests/problem tests/search/test_counters.py tests/search/test_selfcheck.py \
+  tests/search/test_agreement.py tests/search/test_engine.py tests/guide/test_guides.py tests/commands/test_every_option.py \
+  tests/examples/test_templates.py
 quick: $(VENV)/.test-installed
 	$(BIN)/ruff check src tests benchmarks examples
 	$(BIN)/ruff format --check src tests benchmarks examples
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK)
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK) -k 'not bombs and not does_something'
+
+# The lowest versions that pyproject.toml allows, in an environment of their own, and the tests that use most of them.
+LOWEST := .venv-lowest
+LOWEST_TESTS := tests/test_compiled.py tests/test_ranges.py tests/test_writing.py tests/problem tests/search/test_counters.py \
+  tests/guide/test_native.py tests/guide/test_runtime.py tests/bench/test_records.py tests/commands/test_cli_start.py
+lowest:
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet uv
+	$(LOWEST)/bin/uv pip compile --quiet --resolution lowest-direct --extra test --python $(LOWEST)/bin/python \
+	  --output-file $(LOWEST)/lowest.txt pyproject.toml
+	$(LOWEST)/bin/pip install --quiet --constraint $(LOWEST)/lowest.txt --editable '.[test]'
+	$(LOWEST)/bin/dibs warm
+	$(LOWEST)/bin/python -m pytest -q -n auto --maxprocesses 4 $(LOWEST_TESTS)
 
 # The page of the playground is tested in Debian's chromium; where it is missing and cannot be installed, those tests are skipped.
 chromium:
@@ -40,9 +54,10 @@ chromium:
 agreement: $(VENV)/.test-installed
 	PYTHONPATH=tests/support $(BIN)/python benchmarks/agreement.py $(if $(TRIPLES),--triples $(TRIPLES))
 
-# The 10,000 random problems of the tests under all options and guides together, and 10,000 formulas (20 minutes).
+# The 10,000 random problems of the tests under all options and guides together, 10,000 formulas, and 7,500 draws of random
+# options from Python and the shell (half an hour).
 all-options: $(VENV)/.test-installed
-	$(BIN)/python -m pytest tests/search/test_answers.py tests/search/external/test_engines_agree.py --all-options
+	$(BIN)/python -m pytest tests/search/test_answers.py tests/search/external/test_engines_agree.py tests/commands/test_every_option.py --all-options
 
 # The nogood search on ten kinds of problems that fall apart, a million failures each, every nogood verified (hours;
 # CONFLICTS=20000 is a minute).
@@ -117,5 +132,5 @@ $(VENV)/.test-installed: pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist build
+	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache dist build
 	find . -name __pycache__ -type d -exec rm -rf {} +

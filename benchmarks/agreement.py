@@ -26,13 +26,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from dibs.search.policy import OF_GUIDES
 
 from dibs import Outcome
 from dibs.problem import Instance
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods import search as learner
-from dibs.search.solve import solve_together
+from dibs.search.options import OF_GUIDES, OF_TREE
+from dibs.solving import solve_together
 from guides import BAD, SURE, Scored, meddling
 from judge import solutions
 from randoms import cnf, formula, formulas, latin, problem, siblings, sudoku, union
@@ -48,16 +48,23 @@ FIELDS: dict[str, tuple[Any, ...]] = {
     "order": ("ascending", "lcv", "mcv", "jw", "random", "oracle"),
     "trigger": ("always", "binary", "ternary"),
     "select": ("mrv", "confident", "first"),
-    "keep": (0.0, 0.5, 0.9, 1.0),
-    "asks": (0, 1, 3),
-    "strategy": ("dfs", "restarts", "nogoods", "auto"),
-    "unit": (1, 2, 8),
-    "after": (0, 1, 5),
-    "nodes": (0, 1, 5, 50),
-    "count": (2, 3, MOST),
+    "reuse": (0.0, 0.5, 0.9, 1.0),
+    "max_asks": (0, 1, 3),
+    "strategy": ("dfs", "restarts", "nogoods"),
+    "restart_base": (1, 2, 8),
+    "guide_after": (0, 1, 5),
+    "max_nodes": (0, 1, 5, 50),
+    "max_solutions": (2, 3, MOST),
+    "root": ("singles", "locked"),
     "seed": (1, 2**40),
 }
-RARE = {"nodes": 0.1, "after": 0.3, "asks": 0.2, "order": 0.4}  # chance that a field is given; otherwise a half
+RARE = {
+    "max_nodes": 0.1,
+    "guide_after": 0.3,
+    "max_asks": 0.2,
+    "order": 0.4,
+    "root": 0.1,
+}  # Chance that a field is given; otherwise a half
 SMALL = {  # stores that must grow or be tidied at once, and asks that come all the time
     (arrays, "ARENA"): 4,
     (arrays, "MANY"): 2,
@@ -157,13 +164,13 @@ def _way(rng: np.random.Generator) -> tuple[dict[str, Any], tuple[str, bool] | N
     }
     guide = (str(rng.choice(list(GUIDES))), bool(rng.random() < 0.3)) if rng.random() < 0.7 else None
     if options.get("strategy") == "nogoods" and rng.random() < 0.95:
-        options |= {"select": "mrv", "count": 1}
+        options = {name: value for name, value in options.items() if name not in (*OF_TREE, "max_solutions")}
         if options.get("level") == "eliminate":
             options["level"] = "naked"
         if options.get("order") in ("lcv", "mcv", "jw"):
             options["order"] = "random"
     if guide is None and rng.random() < 0.95:
-        options = {name: value for name, value in options.items() if name not in OF_GUIDES or value == "mrv"}
+        options = {name: value for name, value in options.items() if name not in OF_GUIDES and value != "confident"}
     if guide is not None and options.get("order") == "oracle" and rng.random() < 0.95:
         del options["order"]
     if rng.random() < 0.1:
@@ -189,8 +196,8 @@ def _outcomes(
 
 def _fault(problem: Instance, total: int, outcome: Outcome, options: dict[str, Any]) -> str | None:
     """What is wrong with an outcome, given that the problem has `total` solutions, MOST if it has more."""
-    wanted = min(total, options.get("count", 1))
-    limited = "nodes" in options
+    wanted = min(total, options.get("max_solutions", 1))
+    limited = "max_nodes" in options
     if outcome.status == "LIMIT":
         if not limited:
             return "LIMIT without a limit"
@@ -200,7 +207,7 @@ def _fault(problem: Instance, total: int, outcome: Outcome, options: dict[str, A
         return f"{outcome.solutions} solutions"
     if outcome.solutions > wanted:
         return f"{outcome.solutions} solutions"
-    if limited and outcome.nodes > options["nodes"]:
+    if limited and outcome.nodes > options["max_nodes"]:
         return f"{outcome.nodes} nodes"
     if (outcome.solution is None) == bool(outcome.solutions):
         return "a count without a solution, or the reverse"

@@ -21,11 +21,10 @@ import dibs
 import yardstick
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.solver import BLOCK
-from dibs.search.stream import BATCH
 from dibs.search.tree import state
 from dibs.search.tree.loop import advance
 from dibs.search.tree.search import TreeSearch
+from dibs.solving import BATCH, BLOCK
 
 ROUNDS = 7
 

@@ -10,13 +10,12 @@ paper. Beside the SVG goes a JSON with all numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import cyclopts
 import numpy as np
-from dibs.search.policy import POLICIES
 from numpy.typing import NDArray
 
 import dibs
@@ -26,7 +25,9 @@ from dibs.guide.steps import LogProbabilities
 from dibs.model.cost import NODES, sibling_nodes
 from dibs.model.puzzles import solve
 from dibs.model.states import solution_paths, truth
-from dibs.search.solve import GUIDED_BATCH, solve_together
+from dibs.search.plan import Request
+from dibs.search.stream import GUIDED_BATCH
+from dibs.solving import solve_together
 from dibs.study.judge import judge
 from figures import COLOURS, FOLDER, GUIDE, LINES, MARKERS, changed, origin, write
 
@@ -34,12 +35,12 @@ BLOCK = 128  # puzzles whose paths are walked at once
 LIMIT = 20_000  # nodes of one search: the paper's trigger would ask too often for a figure
 FEWEST = 10  # states that a depth must have to be drawn; the JSON has all
 
-PAPER = POLICIES["paper"].options
+PAPER = Request("paper").options
 CONFIDENT = replace(PAPER, trigger="always", tie="impact", select="confident")
 WAYS = {
     "2 values, MRV (the paper)": PAPER,
     "every node, confident": CONFIDENT,
-    "kept at 0.95, restarts": replace(CONFIDENT, keep=0.95, strategy="restarts"),
+    "kept at 0.95, restarts": replace(CONFIDENT, reuse=0.95, strategy="restarts"),
 }
 
 
@@ -94,10 +95,10 @@ def asked(guide: dibs.Guide, puzzles: Sequence[dibs.Sudoku], limit: int = LIMIT)
     for name, way in WAYS.items():
         recorder = Recorder(guide)
         outcomes: list[dibs.Outcome] = []
-        options = replace(way, nodes=limit)
+        options = replace(way, max_nodes=limit)
         for some in _blocks(puzzles, GUIDED_BATCH):
             recorder.truth = truth(some[0].shape, solve(some[0].shape, _values(some)))
-            outcomes += solve_together(some, guide=recorder, **asdict(options))
+            outcomes += solve_together(some, guide=recorder, **changed(options))
         assert recorder.asks[0].sum() == sum(outcome.asks for outcome in outcomes)
         every, on = recorder.asks / len(puzzles)
         found.append(

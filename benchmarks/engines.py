@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 import dibs
+from dibs import generate
 from dibs.problem.structure import Instance
-from dibs.search import external as engines
-from dibs.search import generate
+from dibs.search.external.registry import ENGINES
 
 FAMILIES: dict[str, Callable[[int], Iterator[Instance]]] = {
     "sat-150": lambda count: generate.sat(count, variables=150, satisfiable=True, seed=0),
@@ -50,7 +50,7 @@ def run(families: list[str], sample: int, guides: dict[str, str], out: Path | No
                 {"family": family, "number": number, "engine": engine, "advice": advice}
                 | _solved(instance, engine, using)
                 for engine in names
-                for advice, using in (("alone", None), (engines.ENGINES[engine].takes, guide))
+                for advice, using in (("alone", None), (ENGINES[engine].takes, guide))
                 if advice
             ]
             found += records
@@ -63,7 +63,7 @@ def run(families: list[str], sample: int, guides: dict[str, str], out: Path | No
 
 
 def _solved(instance: Instance, engine: str, guide: dibs.Guide | None) -> dict[str, Any]:
-    one = engines.solve(instance, engine, guide=guide, seconds=SECONDS)
+    one = dibs.solve(instance, engine=engine, guide=guide, max_seconds=SECONDS)
     return {
         "status": one.status.value,
         "conflicts": one.backtracks,
@@ -80,7 +80,7 @@ def _read(file: Path) -> list[dict[str, Any]]:
 
 def _installed(engine: str) -> bool:
     try:
-        engines.solve(dibs.Latin.parse("1"), engine)
+        dibs.solve(dibs.Latin.parse("1"), engine=engine)
     except dibs.InputError:
         return False
     return True

@@ -44,6 +44,7 @@ TABLES: dict[str, dict[str, Any]] = {
         "steps": 24,
         "batch": 4,
         "segments": 3,
+        "updates": 3,
         "levels": {"eliminate": 1},
         "judged": "eliminate",
         "validate": 5,

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 import dibs
-from dibs import Latin, Outcome, Sudoku, engines, generate
+from dibs import Latin, Outcome, Sudoku, generate
 
 TURNS = 3
 
 WAYS: dict[str, dict[str, Any]] = {
     "auto": {"policy": "auto"},
-    "no guide": {"strategy": "nogoods", "unit": 256},
+    "no guide": {"strategy": "nogoods", "restart_base": 256},
     "plain restarts": {"level": "hidden", "tie": "impact", "order": "random", "strategy": "restarts"},
     "plain": {"policy": "plain"},
     "Kissat": {"engine": "kissat"},
@@ -71,7 +71,7 @@ def proofs(one: Latin | Sudoku, seconds: float, late: Counter[str]) -> tuple[lis
     for turn in range(TURNS + 1):
         for name, way in WAYS.items():
             start = perf_counter()
-            found[name] = engines.solve(one, seconds=seconds, **way)
+            found[name] = dibs.solve(one, max_seconds=seconds, **way)
             if turn:
                 times[name] = min(times[name], perf_counter() - start)
     late.update(name for name, outcome in found.items() if outcome.status == "LIMIT")
@@ -85,14 +85,15 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20.0, help="limit of one search")
     given = parser.parse_args()
     for way in WAYS.values():
-        engines.solve(Latin([0] * 289), seconds=1, **way)  # compiles, or loads, what the searches need
+        dibs.solve(Latin([0] * 289), max_seconds=1, **way)  # compiles, or loads, what the searches need
     statuses: Counter[tuple[str, str]] = Counter()
     spent: list[list[float]] = []
     late: Counter[str] = Counter()
     begin = perf_counter()
     for number in range(given.count):
         one = instance(np.random.default_rng((given.seed, number)))
-        ours, known = dibs.solve(one, seconds=given.seconds), engines.solve(one, "glucose4", seconds=given.seconds)
+        ours = dibs.solve(one, max_seconds=given.seconds)
+        known = dibs.solve(one, engine="glucose4", max_seconds=given.seconds)
         statuses[str(ours.status), str(known.status)] += 1
         if ours.status == "UNSAT":
             times, longest = proofs(one, given.seconds, late)

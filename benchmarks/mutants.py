@@ -45,10 +45,11 @@ LEARNER = ("tests/search/test_learner.py", "-k")
 SIGNALS = ("tests/model/test_train.py", "-k")
 GATE = ("tests/web/test_server_gate.py", "-k")
 RACE = ("tests/search/test_policies.py", "-k", "time")
+TABLES, PLANES = "search/tree/tables.py", "search/tree/planes.py"
 STORE = ("tests/bench/test_records.py",)
 
 
-def _kernel(name: str, old: str, new: str, file: str = "search/kernel.py") -> Mutant:
+def _kernel(name: str, old: str, new: str, file: str = "search/tree/propagate.py") -> Mutant:
     return Mutant(f"search: {name}", file, old, new, TRIPLES, compiled=False)
 
 
@@ -72,7 +73,7 @@ MUTANTS = [
     Mutant("checker: own groups", "problem/own.py", "not least <= count <= most", "not least <= count", CHECKERS),
     Mutant(
         "checker: nobody looks",
-        "search/engine.py",
+        "search/outcome.py",
         "        if wrong:\n            raise WrongSolution",
         "        if False:\n            raise WrongSolution",
         ("tests/search/test_engine.py", "-k", "checked"),
@@ -84,20 +85,39 @@ MUTANTS = [
         "        if empty:\n            return -1",
         "        if False:\n            return -1",
     ),
-    _kernel("undo leaves groups", "s.group[t.watch[_at(k)]] += change", "s.group[t.watch[_at(k)]] += 0"),
-    _kernel("undo leaves planes", "s.plane[s.trail[_at(i)]] ^= s.lost[_at(i)]", "s.plane[s.trail[_at(i)]] |= _NONE"),
-    _kernel("one solution too many", "counts[SOLUTIONS] >= rules.wanted or", "counts[SOLUTIONS] > rules.wanted or"),
+    _kernel(
+        "undo leaves groups", "s.group[t.watch[unsigned(k)]] += change", "s.group[t.watch[unsigned(k)]] += 0", PLANES
+    ),
+    _kernel(
+        "undo leaves planes",
+        "s.plane[s.trail[unsigned(i)]] ^= s.lost[unsigned(i)]",
+        "s.plane[s.trail[unsigned(i)]] ^= np.uint64(0)",
+        PLANES,
+    ),
+    _kernel(
+        "one solution too many",
+        "counts[SOLUTIONS] >= rules.wanted or",
+        "counts[SOLUTIONS] > rules.wanted or",
+        "search/tree/loop.py",
+    ),
     _kernel(
         "one node too many",
         "rules.ask_nodes * counts[ASKS] >= counts[MOST]",
         "rules.ask_nodes * counts[ASKS] > counts[MOST]",
+        "search/tree/loop.py",
     ),
-    _kernel("needs are ignored", 'CHECK if level == "eliminate" else FORCE', "IGNORE", "search/tables.py"),
+    _kernel("needs are ignored", 'CHECK if level == "eliminate" else FORCE', "IGNORE", TABLES),
     _kernel(
-        "empty groups are fine", "hopeless=bool((watched & (sizes == 0)).any())", "hopeless=False", "search/tables.py"
+        "empty groups are fine",
+        "hopeless=bool((watched & (sizes == 0)).any())",
+        "hopeless=False",
+        TABLES,
     ),
     _kernel(
-        "units are not forced", "lone = watched & (sizes == 1)", "lone = watched & (sizes == 0)", "search/tables.py"
+        "units are not forced",
+        "lone = watched & (sizes == 1)",
+        "lone = watched & (sizes == 0)",
+        TABLES,
     ),
     _nogoods(
         "groups",
@@ -142,7 +162,7 @@ MUTANTS = [
     ),
     Mutant(
         "search: a full store is dropped",
-        "search/learner.py",
+        "search/nogoods/search.py",
         "self.memory = grown(self.memory)",
         "counts[arrays.FULL] = 0",
         (*LEARNER, "forgotten"),
@@ -150,14 +170,14 @@ MUTANTS = [
     # Limits.
     Mutant(
         "limits: groups of any size",
-        "search/tables.py",
+        TABLES,
         "MOST_MEMBERS = (1 << 13) - 1",
         "MOST_MEMBERS = (1 << 14) - 1",
         ("tests/search/test_tables.py",),
     ),
     Mutant(
         "limits: any sum of addresses",
-        "search/tables.py",
+        TABLES,
         " or total[watched].max(initial=0) >= ONE",
         "",
         ("tests/search/test_tables.py",),
@@ -178,7 +198,7 @@ MUTANTS = [
     ),
     Mutant(
         "limits: asks are not counted",
-        "search/learner.py",
+        "search/nogoods/search.py",
         "self.asks < self._asks and self._asks_left",
         "self._asks_left",
         (*LEARNER, "asked or limits"),
@@ -186,8 +206,8 @@ MUTANTS = [
     Mutant(
         "limits: a count may be cut",
         "search/solve.py",
-        '{"nodes", "seconds", "count"}',
-        '{"seconds", "count"}',
+        '{*LIMITS, *ALIASES} - {"seed"}',
+        '{"max_seconds", "max_solutions"}',
         ("tests/search/test_options_and_calls.py",),
     ),
     Mutant(
@@ -270,16 +290,16 @@ MUTANTS = [
     Mutant(
         "resume: segments forget",
         "model/relational.py",
-        "self.enter(x.features) if hidden is None else hidden",
-        "self.enter(x.features)",
+        "h = hidden if fresh is None else torch.where(fresh[:, None], h, hidden)",
+        "pass",
         ("tests/model/test_relational.py", "-k", "segments"),
     ),
     Mutant(
-        "resume: one segment",
-        "model/train.py",
-        "range(1 + _hash(t.seed, step) % t.segments)",
+        "resume: one update",
+        "model/tasks.py",
+        "range(t.updates)",
         "range(1)",
-        (*SIGNALS, "segments"),
+        (*SIGNALS, "updates"),
     ),
     Mutant(
         "resume: handlers are lost",

@@ -14,13 +14,13 @@ from typing import Any
 
 import cyclopts
 import numpy as np
-from dibs.search.policy import POLICIES as KNOWN
 from numpy.typing import NDArray
 
 import dibs
 from dibs.generate import sudoku
 from dibs.generate.sudokus import full_grids
 from dibs.problem.shape import shape
+from dibs.search.plan import Request
 from figures import COLOURS, FOLDER, MARKERS, changed, origin, write
 
 LIMIT = 20_000  # nodes
@@ -144,7 +144,7 @@ def main(*, count: int = 20, seed: int = 0, output: Path = FOLDER / "sizes.svg")
         "seed": seed,
         "limit": LIMIT,
         "rounds": ROUNDS,
-        "policies": {policy: changed(KNOWN[policy].options) for policy in POLICIES},
+        "policies": {policy: changed(Request(policy).options) for policy in POLICIES},
     }
     write(output, about | {"groups": measure(count, seed)}, (5.4, 5.4), draw)
 

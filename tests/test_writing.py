@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 from dibs import CNF, Sudoku, generate, lists, writing
+from dibs.problem import InputError
 from dibs.search.external.formula import encode
 from dibs.search.external.proof import ProofFile
-from dibs.problem import InputError
 from dibs.writing import begun, explained, replacing, write
 from faults import Disk, content
 from shell import PUZZLE, Run, runner

@@ -12,31 +12,39 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dibs.guide import Asks, DiBS, Guide, Oracle, as_guide, load_guide
-    from dibs.problem import CNF, InputError, InputLimits, Instance, Latin, Problem, Structure, Sudoku, read_instances
-    from dibs.search import (
-        Options,
-        Outcome,
-        Plan,
-        Status,
-        WrongSolution,
-        count_solutions,
-        is_unique,
-        plan,
-        solve,
-        solve_many,
+    from dibs.modelling import Model
+    from dibs.problem import (
+        CNF,
+        Bounds,
+        InputError,
+        InputLimits,
+        Instance,
+        Latin,
+        Not,
+        Problem,
+        Structure,
+        Sudoku,
+        read_instances,
+        read_problem,
+        save_problem,
     )
+    from dibs.search import Options, Outcome, Plan, Status, WrongSolution
+    from dibs.solving import count_solutions, is_unique, plan, solve, solve_many
 
 __version__ = "0.2.0.dev0"
 
 __all__ = [
     "CNF",
     "Asks",
+    "Bounds",
     "DiBS",
     "Guide",
     "InputError",
     "InputLimits",
     "Instance",
     "Latin",
+    "Model",
+    "Not",
     "Options",
     "Oracle",
     "Outcome",
@@ -52,6 +60,8 @@ __all__ = [
     "load_guide",
     "plan",
     "read_instances",
+    "read_problem",
+    "save_problem",
     "solve",
     "solve_many",
 ]
@@ -59,7 +69,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
-    for part in ("problem", "guide", "search") if name in __all__ else ():
+    for part in ("problem", "guide", "search", "solving", "modelling") if name in __all__ else ():
         module = import_module(f"dibs.{part}")
         if name in module.__all__:
             globals()[name] = found = getattr(module, name)

@@ -12,7 +12,6 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -90,18 +89,9 @@ LISTS = {
 }
 
 
-def find(name: str) -> PuzzleList:
-    """The list of that name; any other raises."""
-    if name in LISTS:
-        return LISTS[name]
-    near = get_close_matches(name, LISTS, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(LISTS)}"
-    raise InputError(f"no list is called {name!r}; {hint}")
-
-
 def path_of(name: str) -> Path:
     """The file of a list that is here; otherwise InputError says how to get it. Only its length is checked."""
-    one = find(name)
+    one = LISTS[name]
     state = one.state()
     if state == "here":
         return one.path

@@ -37,7 +37,7 @@ def _tree() -> None:
 
 def _nogoods() -> None:
     from dibs.problem import Latin
-    from dibs.search.solve import solve
+    from dibs.solving import solve
 
     solve(Latin.parse("." * 16), strategy="nogoods")
 
@@ -46,7 +46,7 @@ def _guides() -> None:
     """The guide of the usual policies, and what K steps do."""
     from dibs.guide.steps import compile_loops
     from dibs.problem import Sudoku
-    from dibs.search.solve import solve
+    from dibs.solving import solve
 
     compile_loops()
     solve(Sudoku.parse(HARD), policy="guided", max_nodes=1)

@@ -97,7 +97,7 @@ BAD = {
     "[[row]]\nguide = 7": "row 1: guide = 7: it must be a text",
     "[[row]]\npolicy = ['auto']": "row 1: policy = ['auto']: it must be a text",
     "[[row]]\nname = 3": "row 1: name = 3: it must be a text",
-    "[[row]]\nguide = 'x'\nbare = 'no'": "row 1: bare = 'no': choose true or false",
+    "[[row]]\nguide = 'x'\nnetwork_only = 'no'": "row 1: network_only = 'no': choose true or false",
     "[[row]]\npolicy = 'pain'": "row 1: policy = 'pain': choose one of auto, guided, paper, plain",
     "[[row]]\nname = 'a'\n[[row]]\nguid = 'x'": "row 2: unknown key 'guid'; did you mean 'guide'?",
     "[[row]]\nname = 'a'\n[[row]]\nname = 'a'": "two rows are called 'a'",
@@ -106,8 +106,8 @@ BAD = {
     "[[row]]\nasked = 'path'": "row 1: asked = 'path' needs a guide and a depth-first search by MRV",
     f"{PATH}select = 'confident'": "row 1: asked = 'path' needs a guide and a depth-first",
     f"{PATH}strategy = 'restarts'": "row 1: asked = 'path' needs a guide and a depth-first",
-    f"{PATH}keep = 0.5": "row 1: asked = 'path' needs a guide and a depth-first",
-    f"{PATH}asks = 5": "row 1: asked = 'path' needs a guide and a depth-first",
+    f"{PATH}reuse = 0.5": "row 1: asked = 'path' needs a guide and a depth-first",
+    f"{PATH}max_asks = 5": "row 1: asked = 'path' needs a guide and a depth-first",
     f"{PATH}policy = 'auto'": "row 1: asked = 'path' needs a guide and a depth-first",
     f"{PATH}nodes = 100": "row 1: asked = 'path' goes with no limit and no random tie",
     f"{PATH}seconds = 1": "row 1: asked = 'path' goes with no limit and no random tie",
@@ -165,16 +165,22 @@ BAD = {
     f"interleave = true\n{PATH}": "row 1: asked = 'path' has no times: it does not go with interleave",
     "view = 'large'\ninterleave = true\n[[row]]": "view = 'large' is about kinds in turns: give [[kind]] and",
     f"view = 'large'\n{LATIN}[[row]]": "view = 'large' is about kinds in turns: give [[kind]] and interleave",
-    "seconds = -1\n[[row]]": "row 1: seconds = -1: it must be a number, 0 or more",
+    "seconds = -1\n[[row]]": "row 1: max_seconds = -1: it must be a number, 0 or more",
     "[[row]]\nengine = 'glucose4'": "row 1: engine = 'glucose4' needs interleave = true",
     "[[row]]\nguide = {latin = 'x'}": "row 1: guide = {'latin': 'x'}: it must be a text",
     f"{TURNS}engine = 3": "row 1: engine = 3: it must be a text",
-    f"{TURNS}engine = 'glucose5'": "row 1: engine = 'glucose5': choose one of own, glucose4, cadical195, cp-sat",
+    f"{TURNS}engine = 'glucose5'": (
+        "row 1: engine = 'glucose5': choose one of own, glucose4, cadical195, kissat, cp-sat"
+    ),
     f"{TURNS}engine = 'glucose4'\nlevel = 'naked'": "row 1: level = 'naked' is for dibs' own search, not for engine",
     f"{TURNS}engine = 'glucose4'\npolicy = 'auto'": "row 1: policy = 'auto' is for dibs' own search, not for engine",
     f"{TURNS}engine = 'glucose4'\nthreads = 2": "row 1: threads = 2 is a setting of a guide: name one with guide",
-    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nkeep = 0.5": "row 1: keep = 0.5 is for dibs' own search, not for engine",
-    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nasks = 3": "row 1: asks = 3 is for dibs' own search, not for engine",
+    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nreuse = 0.5": (
+        "row 1: reuse = 0.5 is for dibs' own search, not for engine"
+    ),
+    f"{TURNS}engine = 'glucose4'\nguide = 'x'\nmax_asks = 3": (
+        "row 1: max_asks = 3 is for dibs' own search, not for engine"
+    ),
     f"{TURNS}engine = 'glucose4'\nadvice = 'phases'": "row 1: unknown key 'advice'",
     "title = 'x'": "has no [[row]]",
     "row = 3": "has no [[row]]",
@@ -385,7 +391,7 @@ def test_baselines_run(run: Run) -> None:
 def begun(run: Run) -> Path:
     """A run of three puzzles and two rows in ./run."""
     Path("x.toml").write_text(
-        "puzzles = 'hard300'\nsample = 3\n[[row]]\nname = 'a'\n[[row]]\nname = 'b'\ntie = 'reach'"
+        "puzzles = 'hard300'\nsample = 3\n[[row]]\nname = 'a'\n[[row]]\nname = 'b'\ntie = 'impact'"
     )
     assert run("bench", "x.toml", "--out", "run").code == 0
     return Path("run")
@@ -470,7 +476,7 @@ def test_a_damaged_shard(begun: Path, run: Run) -> None:
 def test_a_full_disk(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, exit code 2; what was written is there, and the same command goes on with it."""
     Path("x.toml").write_text(
-        "puzzles = 'hard300'\nsample = 6\n[[row]]\nname = 'a'\n[[row]]\nname = 'b'\ntie = 'reach'"
+        "puzzles = 'hard300'\nsample = 6\n[[row]]\nname = 'a'\n[[row]]\nname = 'b'\ntie = 'impact'"
     )
     monkeypatch.setattr(runner, "FLUSH", 0.0)
     monkeypatch.setattr(runner, "BLOCK", 1)

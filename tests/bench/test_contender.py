@@ -23,7 +23,8 @@ from dibs.bench.runner import Bench, described
 from dibs.generate import sat
 from dibs.problem import CNF, InputError, Latin
 from dibs.search import Options, Status
-from dibs.search.external import registry
+from dibs.search.plan import Request
+from dibs.search.root import roots
 from shell import Run
 from shell import runner as running
 
@@ -101,10 +102,9 @@ def performed(one: Bench) -> list[dict[str, Any]]:
 def test_rows_say_their_engine_and_share_a_limit(tmp_path: Path) -> None:
     text = CELLS + OWN + ENGINES + "seconds = 5\nguide = 'auto'\n"
     rows = {row.name: row for row in read(tmp_path, text).rows}
-    assert [row.seconds for row in rows.values()] == [30, 30, 30, 5]
+    assert [row.options.max_seconds for row in rows.values()] == [30, 30, 30, 5]
     assert [row.engine for row in rows.values()] == ["own", "own", "glucose4", "cadical195"]
-    assert rows["ours"].as_policy
-    assert not rows["restarts"].as_policy
+    assert (rows["ours"].policy, rows["restarts"].policy) == ("plain", None)
     assert rows["restarts"].options == Options(tie="impact", order="random", strategy="restarts", max_seconds=30)
     assert set(runner.guides(read(tmp_path, text))) == {"relational-latin"}  # that of all kinds
 
@@ -134,7 +134,7 @@ def test_rows_agree_and_counts_are_those_of_their_engines(tmp_path: Path) -> Non
         assert record["kind"] == one.instances.kind[record["instance"]]
         if record["row"] in ("Glucose", "CaDiCaL"):
             engine = {"Glucose": "glucose4", "CaDiCaL": "cadical195"}[record["row"]]
-            outcome = dibs.search.external.solve(instance, engine)
+            outcome = dibs.solve(instance, engine=engine)
             assert json.loads(record["options"])["engine"] == engine
         elif record["row"] == "ours":
             outcome = dibs.solve(instance, policy="plain")
@@ -162,7 +162,7 @@ def test_unsatisfiable_for_everybody(tmp_path: Path) -> None:
 def test_the_clock_has_everything() -> None:
     """Writing the formula and making the engine too: what the search itself does not count is said apart."""
     square = Latin([0] * 64)
-    for row in (Row("own", Options(), policy="plain"), _engine("glucose4")):
+    for row in (_row(policy="plain"), _row(engine="glucose4")):
         ready = Contender(row, [square], Loads())
         begin = perf_counter()
         outcome, around, _ = ready.solve(square, 0)
@@ -174,13 +174,13 @@ def test_cpu_time_has_the_process_of_an_engine() -> None:
     """Kissat searches in a process of its own, and this one only waits for it."""
     [formula] = sat(1, variables=230, satisfiable=True, seed=0)
     begin = process_time()
-    _, _, cpu = Contender(_engine("kissat"), [CNF(1, [[1]])], Loads()).solve(formula, 0)
+    _, _, cpu = Contender(_row(engine="kissat"), [CNF(1, [[1]])], Loads()).solve(formula, 0)
     assert cpu > process_time() - begin
 
 
-def _engine(name: str, **more: Any) -> Row:
-    settings, guidance = registry.chosen_fields(name, more)
-    return Row(name, Options(), guidance, engine=name, settings=settings)
+def _row(policy: str | None = None, engine: str = "own") -> Row:
+    request = Request(policy, engine=engine)
+    return Row("one", request.options, request.guidance, request=request)
 
 
 @needs_sat
@@ -191,7 +191,7 @@ def test_guides_are_loaded_once_and_the_time_is_kept(guides: Path, tmp_path: Pat
     plan = read(tmp_path, text)
     one = bench(plan)
     glucose, guided = one.contenders[2:]
-    assert glucose.guide is guided.guide
+    assert glucose.solver.guide is guided.solver.guide
     found = performed(one)
     loads: dict[str, set[float]] = {}
     for record in found:
@@ -201,7 +201,9 @@ def test_guides_are_loaded_once_and_the_time_is_kept(guides: Path, tmp_path: Pat
     assert loads["ours"] == loads["restarts"] == {0.0}
     assert loads["Glucose"] == loads["guided"]
     assert min(loads["guided"]) > 0
-    assert {record["asks"] for record in found if record["row"] == "Glucose"} == {1}
+    for record in found:
+        if record["row"] == "Glucose":
+            assert record["asks"] == roots([one.instances.every[record["instance"]]]).open.any()
 
 
 def test_a_policy_brings_its_own_guide(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import figures
 import policies
 import sizes
 from dibs.bench.instances import load
-from dibs.search.solve import solve_together
+from dibs.solving import solve_together
 
 LIMIT = 150
 

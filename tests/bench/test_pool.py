@@ -30,13 +30,14 @@ from dibs.compiled import folder
 from dibs.guide import Guidance
 from dibs.problem import InputError
 from dibs.search import Options
-from runs import children, command, leftovers, opened, plan, ready, same, short
+from runs import NEVER, children, command, leftovers, opened, plan, ready, same, short
 
 PATIENCE = 240  # seconds; a first start may have to compile the kernel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals of POSIX, and /proc")
 
 # Some seconds of search in many tasks.
+HALFWAY = 30  # of the 130 tasks of the experiment: there a run waits until it is killed
 LONG = """
 puzzles = "sample17"
 [[row]]
@@ -99,7 +100,7 @@ def test_killed_again_and_again(long: str, undisturbed: list[dict[str, Any]], tm
     rng = random.Random(1)
     for turn in range(3):
         wanted = shards(tmp_path) + rng.randint(1, 15)
-        with short("bench", long, "--out", tmp_path) as process:
+        with short("bench", long, "--out", tmp_path, gates={HALFWAY: NEVER}) as process:
             wait_for(lambda wanted=wanted: shards(tmp_path) >= wanted, process)  # type: ignore[misc]
             sleep(rng.random() / 50)
             process.kill()
@@ -121,7 +122,7 @@ def spawned(process: subprocess.Popen[str]) -> list[int]:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c(workers: int, long: str, undisturbed: list[dict[str, Any]], tmp_path: Path) -> None:
     """To the whole group of processes, as a terminal sends it."""
-    with short("bench", long, "--out", tmp_path, "--workers", workers) as process:
+    with short("bench", long, "--out", tmp_path, "--workers", workers, gates={HALFWAY: NEVER}) as process:
         wait_for(lambda: shards(tmp_path) > 1, process)
         started = list(children(process.pid))
         assert len(spawned(process)) == (2 if workers == 2 else 0)
@@ -139,7 +140,7 @@ def test_ctrl_c(workers: int, long: str, undisturbed: list[dict[str, Any]], tmp_
 
 
 def test_ctrl_c_while_workers_start(long: str, undisturbed: list[dict[str, Any]], tmp_path: Path) -> None:
-    with short("bench", long, "--out", tmp_path, "--workers", 2) as process:
+    with short("bench", long, "--out", tmp_path, "--workers", 2, gates={HALFWAY: NEVER}) as process:
         wait_for(lambda: spawned(process), process)
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
@@ -149,19 +150,21 @@ def test_ctrl_c_while_workers_start(long: str, undisturbed: list[dict[str, Any]]
 
 def test_workers_end_with_a_killed_run(long: str, undisturbed: list[dict[str, Any]], tmp_path: Path) -> None:
     """And a worker that is killed is replaced."""
-    with short("bench", long, "--out", tmp_path, "--workers", 2) as process:
-        wait_for(lambda: shards(tmp_path) > 1, process)
+    folder, gate = tmp_path / "run", tmp_path / "gate"
+    with short("bench", long, "--out", folder, "--workers", 2, gates={4: gate, HALFWAY: NEVER}) as process:
+        wait_for(lambda: shards(folder) > 1, process)
         workers = spawned(process)
         os.kill(workers[0], signal.SIGKILL)
-        before = shards(tmp_path)
-        wait_for(lambda: shards(tmp_path) > before + 8, process)  # more than was on its way
+        gate.touch()
+        before = shards(folder)
+        wait_for(lambda: shards(folder) > before + 8, process)  # more than was on its way
         others = spawned(process)
         assert not set(others) & set(workers), "there are new ones"
         process.kill()
         process.communicate()
         assert gone(workers + others)
-    assert main(["bench", long, "--out", str(tmp_path)]) == 0
-    assert same(tmp_path) == undisturbed
+    assert main(["bench", long, "--out", str(folder)]) == 0
+    assert same(folder) == undisturbed
 
 
 @pytest.fixture(scope="module")
@@ -415,25 +418,29 @@ def home() -> Iterator[Path]:
 def test_a_real_cluster_that_loses_a_worker(
     long: str, undisturbed: list[dict[str, Any]], tmp_path: Path, home: Path
 ) -> None:
-    words = "bench", long, "--out", tmp_path, "--workers", 2, "--cluster", "local", "--markdown"
+    """Killed inside a task: the later ones wait at a gate."""
+    run, gate = tmp_path / "run", tmp_path / "gate"
+    words = "bench", long, "--out", run, "--workers", 2, "--cluster", "local", "--markdown"
     compiled = folder()
     assert compiled is not None
     kept = str(compiled.parent)  # another home has none: workers would say that they compile
-    with short(*words, HOME=str(home), RAY_TMPDIR=str(home), NUMBA_CACHE_DIR=kept) as process:
+    running = short(*words, later=(HALFWAY, gate), HOME=str(home), RAY_TMPDIR=str(home), NUMBA_CACHE_DIR=kept)
+    with running as process:
 
         def busy() -> list[int]:
             return [pid for pid, line in children(process.pid).items() if line.startswith("ray::_perform")]
 
-        wait_for(lambda: shards(tmp_path) > 1, process)
-        victims = wait_for(busy, process)
+        wait_for(lambda: shards(run) > 1, process)
+        victims = wait_for(lambda: len(pids := busy()) == 2 and pids, process)
         started = list(children(process.pid))
         os.kill(victims[0], signal.SIGKILL)
+        gate.touch()
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
     assert all("(raylet)" in line for line in err.splitlines()), "Ray tells of the dead worker"
     assert out.startswith("**")
     assert out.count("\n") == 4 + 3, "nothing but the table"
-    assert same(tmp_path) == undisturbed
+    assert same(run) == undisturbed
     assert gone(started)
 
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dibs.search.policy import POLICIES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,13 +29,14 @@ from dibs.guide import Guidance
 from dibs.guide.denoiser import Denoiser
 from dibs.problem import InputError
 from dibs.search import Options
-from dibs.search.solve import solve_together
+from dibs.search.plan import Request
+from dibs.solving import solve_together
 from runs import leftovers, opened, plan, ready, same
 from shell import BLANK, PUZZLE, SEARCHED, UNSAT
 
 COUNTS = ("status", "nodes", "backtracks", "tries", "asks", "calls", "depth")
 RANDOM = Options(tie="random", order="random", seed=7)
-AUTO = replace(POLICIES["auto"].options, after=2)  # so that the second search begins
+AUTO = replace(Request("auto").options, guide_after=2)  # so that the second search begins
 
 
 @pytest.fixture(scope="module")
@@ -86,15 +86,14 @@ def test_every_row_meets_every_instance(bench: Bench, whole: dict[tuple[str, int
 
 def test_counts_are_those_of_solve(bench: Bench, whole: dict[tuple[str, int], Any]) -> None:
     for number, row in enumerate(bench.experiment.rows):
-        guide, options = bench.guides[number], asdict(row.options)
-        policy = "plain" if guide is None and row.options.order != "oracle" else None
-        together = solve_together(bench.instances.every, guide=guide, policy=policy, **options)
+        guide, options = bench.guides[number], {"strategy": "dfs"} | runner.told(row.options)
+        together = solve_together(bench.instances.every, guide=guide, **options)
         for i, instance in enumerate(bench.instances.every):
             record = whole[row.name, i]
             outcome = together[i]
             assert {key: record[key] for key in COUNTS} == {key: getattr(outcome, key) for key in COUNTS}
             if "random" not in row.name:  # these know their place in the list
-                alone = dibs.solve(instance, guide=guide, policy=policy, **options)
+                alone = dibs.solve(instance, guide=guide, **options)
                 assert [getattr(alone, key) for key in COUNTS] == [record[key] for key in COUNTS]
 
 
@@ -167,17 +166,19 @@ def test_a_model_is_loaded_once(guides: Path, monkeypatch: pytest.MonkeyPatch) -
         Row("two steps", Options(), Guidance(guide=path, steps=2)),
         Row("onnx", Options(), Guidance(guide=path, runtime="onnx")),
         Row("bare", Options(), Guidance(guide=path, network_only=True)),
+        Row("three rounds", Options(), Guidance(guide=path, rounds=3)),
     )
     loaded: list[tuple[Any, ...]] = []
     load_one: Any = Denoiser.load.__func__  # type: ignore[attr-defined]
 
-    def counted(cls: type[Denoiser], *key: Any, bare: bool) -> Any:
-        loaded.append((*key, bare))
-        return load_one(cls, *key, bare=bare)
+    def counted(cls: type[Denoiser], *key: Any, rounds: int | None, bare: bool) -> Any:
+        loaded.append((*key, rounds, bare))
+        return load_one(cls, *key, rounds=rounds, bare=bare)
 
     monkeypatch.setattr(Denoiser, "load", classmethod(counted))
     bench, _ = ready(plan(rows, sample=2))
-    assert loaded == [(path, 1, "auto", False), (path, 1, "onnx", False), (path, 1, "auto", True)]
+    wanted = [("auto", None, False), ("onnx", None, False), ("auto", None, True), ("auto", 3, False)]
+    assert loaded == [(path, 1, *how) for how in wanted]
     for task in bench.tasks([]):
         columns = bench.perform(task)
         passes = 2 if columns["row"][0] == "two steps" else 1
@@ -252,7 +253,9 @@ def test_counts_on_formulas_are_those_of_solve(tmp_path: Path) -> None:
     assert False in unique
     for (name, i), record in found.items():
         number = next(number for number, row in enumerate(rows) if row.name == name)
-        outcome = dibs.solve(instances.every[i], guide=bench.guides[number], **asdict(rows[number].options))
+        outcome = dibs.solve(
+            instances.every[i], guide=bench.guides[number], **({"strategy": "dfs"} | runner.told(rows[number].options))
+        )
         assert [record[key] for key in COUNTS] == [getattr(outcome, key) for key in COUNTS]
         assert (record["variables"], record["number"]) == ((5, 9, 30)[i // 4], i % 4)
         if record["status"] == "SAT":
@@ -312,9 +315,10 @@ from dibs.bench.instances import chosen
 from dibs.bench.runner import Bench
 from dibs.guide import Guidance
 from dibs.search import Options
+from dibs.search.plan import Request
 from dibs.search.tree.loop import advance
 guided = Guidance(guide=sys.argv[2])
-rows = Row("plain", Options()), Row("race", Options(after=0), guided), Row("DiBS", Options(), guided)
+rows = Row("plain", Options()), Row("race", Options(guide_after=0), guided), Row("DiBS", Options(), guided)
 plan = Experiment("x", "x", Choice(puzzles=sys.argv[1]), rows)
 bench = Bench(plan, chosen(plan.choice))
 compiled = len(advance.overloads)

@@ -8,9 +8,9 @@ from threading import Event
 import pytest
 
 from dibs import Instance, Outcome, Sudoku, solve_many
-from dibs.search.solve import solver
 from dibs.search.stream import solve_batches
 from dibs.search.tree import kernel_ready
+from dibs.solving import solver
 from shell import BLANK, PUZZLE, SOLUTION, UNSAT
 
 GOOD, EMPTY, NONE = Sudoku.parse(PUZZLE), Sudoku.parse(BLANK), Sudoku.parse(UNSAT)

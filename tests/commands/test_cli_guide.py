@@ -49,7 +49,7 @@ def test_a_file_of_many(run: Run, guides: Path, tmp_path: Path, threads: int) ->
     path = tmp_path / "list"
     path.write_text(f"{SEARCHED}\n{UNSAT}\n{PUZZLE}\n" * 10)
     result = run("solve", path, "--guide", guides / "relational", "--threads", threads, *PAPER)
-    plain = run("solve", path, *PAPER)
+    plain = run("solve", path, "--level", "naked")
     assert (result.code, result.out) == (0, plain.out)
     assert re.search(r"max \d+; asks mean [0-9.]+, calls mean [0-9.]+, guide [0-9.]+ s; ", result.err)
     assert "guide" not in plain.err

@@ -245,14 +245,15 @@ def test_unknown_command(run: Run) -> None:
     assert run("sovle").complaint.startswith('dibs: Unknown command "sovle". Did you mean "solve"?')
 
 
-def test_help_teaches(run: Run) -> None:
+def test_help_teaches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")  # a flag's names stay on one line, and so does its help
     top = run("--help")
     assert top.code == 0
     assert top.out.count("\n  dibs ") == 5
     assert run().out == top.out
     text = " ".join(run("solve", "--help").out.replace("│", " ").split())
     for field in [*fields(dibs.Options), *fields(Guidance)]:
-        assert f"--{field.name}" in text
+        assert f"--{field.name.replace('_', '-')}" in text
         assert field.metadata["help"] in text
         assert ", ".join(field.metadata["choices"]) in text
     assert run("--version").out == f"{dibs.__version__}\n"

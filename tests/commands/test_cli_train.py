@@ -118,7 +118,7 @@ def test_interrupted_and_resumed(config: Path, tmp_path: Path, how: signal.Signa
     for _ in range(3):
         assert process.stdout.readline().startswith(b"step ")
     process.send_signal(how)
-    _, says = process.communicate(timeout=60)
+    _, says = process.communicate(timeout=300)
     assert process.returncode == 130
     line = f"interrupted; go on with: dibs train {config} --output {tmp_path / 'run'} --resume\n"
     assert says.decode() == line

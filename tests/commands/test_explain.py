@@ -106,7 +106,7 @@ def test_compare(run: Run, guides: Path, name: str) -> None:
 def test_compare_with_policies_and_guides(run: Run, shipped: Path) -> None:
     first, other = explained(run, HARD, "--level", "hidden", "--compare", "guided", "--nodes", 5000)["searches"]
     assert (first["name"], first["options"]["level"]) == ("paper", "hidden")
-    assert (other["options"]["strategy"], other["options"]["nodes"]) == ("auto", 5000)
+    assert (other["options"]["strategy"], other["options"]["max_nodes"]) == ("restarts", 5000)
     first, other = explained(run, HARD, "--policy", "plain", "--compare", shipped / "transformer")["searches"]
     assert (first["guidance"]["guide"], first["asks"]) == (None, 0)
     assert (other["name"], other["asks"] > 0, other["options"]["tie"]) == ("transformer", True, "impact")
@@ -118,7 +118,7 @@ def test_compare_with_policies_and_guides(run: Run, shipped: Path) -> None:
         (HARD, [], "auto: plain search did it, the guide was not asked"),
         (
             HARD,
-            ["--after", 5, "--level", "naked"],
+            ["--guide-after", 5, "--level", "naked"],
             "auto: plain search found this; a guided one beside it had 1 node by then",
         ),
         (
@@ -190,8 +190,11 @@ def test_where_the_puzzle_comes_from(run: Run, tmp_path: Path) -> None:
         (["--svg", "nowhere/trees.svg"], "nowhere/trees.svg: cannot be written: no such folder"),
         (["--svg", "trees.png"], "trees.png: the figure is an SVG: name it so, trees.svg"),
         (["--limit", "0"], "dibs: limit = 0: it must be a whole number, 1 or more"),
-        (["--count", "2"], "dibs: explain shows the search for one solution: leave --count out"),
-        (["--policy", "plain", "--keep", "0.5"], "dibs: keep = 0.5 is about a guide"),
+        (["--count", "2"], "dibs: explain shows the search for one solution: leave --max-solutions out"),
+        (
+            ["--policy", "plain", "--reuse", "0.5"],
+            "dibs: reuse = 0.5 is about a guide: name one with guide, or a policy",
+        ),
         (["--level", "odd"], "dibs: "),
     ],
 )

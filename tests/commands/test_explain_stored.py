@@ -23,7 +23,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     ("text", "words"),
     [
         (HARD, ["--policy", "plain", "--compare", "mcv"]),
-        (HARD, ["--policy", "auto", "--level", "naked", "--after", "3", "--nodes", "2000"]),
+        (HARD, ["--policy", "auto", "--level", "naked", "--guide-after", "3", "--nodes", "2000"]),
         (HARD, ["--order", "oracle", "--compare", "random", "--seed", "3"]),
         (PIGEONS, ["--level", "naked"]),
         ("." * 144, ["--policy", "plain", "--box", "4x3"]),
@@ -80,8 +80,8 @@ def test_what_is_wrong_with_a_file(
     ("key", "value", "words"),
     [
         ("level", "high", "search 1: level = 'high': choose one of"),
-        ("nodes", "many", "search 1: nodes = 'many'"),
-        ("count", 2, "search 1: count = 2: it must be 1"),
+        ("max_nodes", "many", "search 1: max_nodes = 'many'"),
+        ("max_solutions", 2, "search 1: max_solutions = 2: it must be 1"),
         ("levle", 1, "search 1: options: "),
     ],
 )

@@ -12,9 +12,9 @@ from dibs import CNF, Outcome, Sudoku, solve_many
 from dibs.commands.answer import failure
 from dibs.problem import InputError, Instance
 from dibs.search.outcome import WrongSolution
-from dibs.search.solve import solver
 from dibs.search.solver import Solver
 from dibs.search.stream import solve_batches
+from dibs.solving import solver
 from shell import PUZZLE, SEARCHED, SOLUTION, Run, runner
 
 GOOD, BAD = Sudoku.parse(PUZZLE), Sudoku.parse(SEARCHED)

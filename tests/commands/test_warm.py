@@ -30,7 +30,7 @@ def test_it_says_what_it_did_and_where(warmed: str) -> None:
     [
         ["solve", HARD],
         ["solve", HARD, "--policy", "paper", "--steps", "2"],
-        ["solve", HARD, "--policy", "guided", "--level", "naked", "--keep", "0.95"],
+        ["solve", HARD, "--policy", "guided", "--level", "naked", "--reuse", "0.95"],
         ["solve", HARD, "--strategy", "nogoods"],
         ["solve", "square.txt", "--family", "latin"],
         ["solve", "large.txt", "--family", "latin"],

@@ -11,8 +11,8 @@ import pytest
 from dibs import Sudoku
 from dibs.guide.codec import MASK, SPECIALS, VOCABULARY, decode, digits, encode, from_true
 from dibs.problem.shape import shape
-from dibs.search.tree.search import TreeSearch
 from dibs.search.options import Options
+from dibs.search.tree.search import TreeSearch
 
 PUZZLE = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4.."
 

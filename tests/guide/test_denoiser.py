@@ -16,8 +16,8 @@ from dibs.guide import denoiser as module
 from dibs.guide.denoiser import Denoiser
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
-from dibs.search.tree.search import TreeSearch
 from dibs.search.guidance import Runtime
+from dibs.search.tree.search import TreeSearch
 
 Bools = NDArray[np.bool_]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from dibs.guide.graph import graph
-from dibs.guide.native import Native
+from dibs.guide.native import EVERY, FLOOR, Native
 from dibs.model.relational import Inputs, Relational
 from dibs.problem.shape import Shape, shape
 
@@ -93,3 +94,33 @@ assert outcome.asks
     threshold = {"MALLOC_MMAP_THRESHOLD_": "4096"}
     done = subprocess.run([sys.executable, "-c", code], env=os.environ | threshold, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def _log_probabilities(of: Shape, logits: NDArray[np.float32], states: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """[n, L] within each cell; the floor of the test that ends the rounds where a literal is unlikely or not open."""
+    found = torch.from_numpy(np.where(states, logits, -np.inf)).reshape(len(states), -1, of.size).log_softmax(2)
+    below: NDArray[np.float32] = np.maximum(np.nan_to_num(found.numpy(), nan=-np.inf), FLOOR).reshape(states.shape)
+    return below
+
+
+def test_it_ends_where_log_probabilities_have_settled() -> None:
+    """The first look at which they are as EVERY rounds before; what is said then is what so many rounds say."""
+    of, tolerance = shape(9, (3, 3)), 0.05
+    module = _module(16, 40)
+    states = _states(of, 12, 3)
+    tensors = {name: value.numpy() for name, value in module.state_dict().items()}
+    logits, used = Native(tensors, 16, 40, settled=tolerance).run(of.structure, states)
+    assert len(set(used.tolist())) > 1, "some end early, at different rounds"
+    looks = range(EVERY, 41, EVERY)
+    every = [Native(tensors, 16, rounds).logits(of.structure, states) for rounds in looks]
+    said = [_log_probabilities(of, one, states) for one in every]
+    for state in range(len(states)):
+        changes = [float(abs(b[state] - a[state]).max()) for a, b in pairwise(said)]
+        ends = next((at for at, change in zip(looks[1:], changes, strict=True) if change <= tolerance), 40)
+        assert used[state] == ends
+        np.testing.assert_allclose(logits[state], every[ends // EVERY - 1][state], rtol=0, atol=1e-5)
+
+
+def test_without_a_tolerance_every_state_has_all_rounds() -> None:
+    of = shape(9, (3, 3))
+    assert (_native(_module(16, 9)).run(of.structure, _states(of, 4, 1))[1] == 9).all()

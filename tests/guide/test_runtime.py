@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -192,3 +193,35 @@ def test_without_onnx_runtime(guides: Path, searched: dict[str, Visited], monkey
         Denoiser.load(guides / "transformer")
     with pytest.raises(InputError, match=INSTALL):
         Denoiser.load(guides / "relational", runtime="onnx")
+
+
+def test_rounds_are_those_of_the_card_or_those_asked_for(guides: Path, searched: dict[str, Visited]) -> None:
+    folder, states = guides / "relational", searched["9x9"]
+    known = card.verify(folder).config["rounds"]
+    usual, same, fewer = (Denoiser.load(folder, rounds=rounds) for rounds in (None, known, 1))
+    said = [model.log_probabilities(*states) for model in (usual, same, fewer)]
+    assert np.array_equal(said[0], said[1])
+    assert not np.allclose(said[0][states.open], said[2][states.open])
+
+
+def test_rounds_that_cannot_be_chosen_are_refused(guides: Path) -> None:
+    with pytest.raises(InputError, match="rounds = 3: the rounds of its ONNX graph are fixed"):
+        Denoiser.load(guides / "relational", runtime="onnx", rounds=3)
+    with pytest.raises(InputError, match="rounds = 3: a transformer has none"):
+        Denoiser.load(guides / "transformer", rounds=3)
+
+
+def test_a_card_that_says_when_to_stop_makes_easy_states_cheap(searched: dict[str, Visited]) -> None:
+    """With a shipped guide: fewer rounds on the average, and what all rounds say, as far as anybody can tell."""
+    folder, states = card.find("relational-deep"), searched["9x9"]
+    known = card.verify(folder)
+    assert known.config["settled"] > 0
+    early = Compiled(folder, known)
+    whole = Compiled(folder, replace(known, config=known.config | {"settled": 0.0}))
+    logits, used = early.model.run(*states)
+    assert used.mean() < 0.7 * known.config["rounds"]
+    assert np.array_equal(early.logits(*states), logits)
+    full = whole.logits(*states)
+    one, other = (np.where(states.open, found, -np.inf).reshape(-1, 81, 9) for found in (logits, full))
+    same = (one.argmax(axis=2) == other.argmax(axis=2)) | ~states.open.reshape(one.shape).any(axis=2)
+    assert same.mean() > 0.99

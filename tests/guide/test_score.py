@@ -21,8 +21,8 @@ from dibs.guide.relations import relations
 from dibs.guide.steps import LogProbabilities
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
-from dibs.search.tree.search import TreeSearch
 from dibs.search.guidance import Runtime
+from dibs.search.tree.search import TreeSearch
 from judge import units
 from randoms import mixture
 

@@ -15,10 +15,10 @@ from dibs.bench.instances import load
 from dibs.generate.check import engine_of
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
-from dibs.search.guidance import Runtime
 from dibs.model.states import eliminated, truth
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Level, Structure
+from dibs.search.guidance import Runtime
 from dibs.search.root import singles
 from judge import units
 from paths import states as path_states
@@ -115,7 +115,7 @@ def test_what_is_certain_is_in_every_solution(seed: int, box: Box, dropped: int)
     [puzzle] = generate.sudoku(1, box=box, seed=seed, workers=1)
     of, values = puzzle.shape, puzzle.values.copy()
     values[np.random.default_rng(seed).permutation(np.flatnonzero(values))[:dropped]] = 0
-    engine = engine_of(of, values[None], count=200, answers=200)
+    engine = engine_of(of, values[None], max_solutions=200, answers=200)
     engine.run()
     solutions = truth(of, engine.choices(0) + np.uint8(1))
     assert len(solutions) >= 1

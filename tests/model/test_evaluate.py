@@ -21,7 +21,6 @@ from dibs.problem.shape import shape
 from dibs.problem.structure import LEVELS, Level, Structure
 from dibs.search.options import Tie
 from dibs.study.judge import Judged, judge
-from dibs.study.reliability import BINS, Reliability
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -141,24 +140,6 @@ def test_an_under_confident_denoiser(puzzles: list[Sudoku]) -> None:
     found = quick(Knowing(0.7), puzzles)
     assert found.overall.p_s == found.overall.p_surest == 1
     assert found.cells.ece == found.branch.ece == pytest.approx(0.3)
-
-
-def test_bins() -> None:
-    p = np.array([0.0, 0.1, 0.99, 1.0, 1.0000001, 0.5])
-    found = Reliability.of(p, np.array([False, False, True, True, False, True]))
-    assert (found.count[[0, 1, 7, 14]].tolist(), found.predictions) == ([1, 1, 1, 3], 6)
-    assert found.right.tolist() == [0] * 7 + [1] + [0] * 6 + [2]
-    assert found.confidence[-1] == pytest.approx(2.99)
-    assert found.ece == pytest.approx((0.1 + 0.5 + 0.99) / 6)
-    both = found + found
-    assert both.ece == pytest.approx(found.ece)
-    assert both.as_dict()["bins"][-1] == {
-        "low": 14 / BINS,
-        "high": 1,
-        "count": 6,
-        "accuracy": pytest.approx(2 / 3),
-        "mean_confidence": pytest.approx(2.99 / 3),
-    }
 
 
 def paths(puzzles: list[Sudoku], level: Level, tie: Tie = "index") -> Judged:

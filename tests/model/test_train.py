@@ -18,7 +18,7 @@ from dibs.model.checkpoint import Checkpoint
 from dibs.model.config import Config
 from dibs.model.puzzles import Puzzles, fingerprint, load
 from dibs.model.states import collect, eliminated
-from dibs.model.train import Progress, _hash, _rate, train
+from dibs.model.train import Progress, _rate, train
 from dibs.model.validation import Validation
 from dibs.problem import InputError
 from dibs.problem.shape import shape
@@ -107,7 +107,7 @@ def test_with_shuffled_labels_there_is_nothing_to_learn(four: dict[str, Puzzles]
 def test_an_interrupted_run_ends_as_an_undisturbed_one(
     model: dict[str, Any], segments: int, four: dict[str, Puzzles], tmp_path: Path
 ) -> None:
-    plan = _config(model, steps=40, checkpoint=12, segments=segments)
+    plan = _config(model, steps=40, checkpoint=12, segments=segments, updates=segments)
     train(plan, four, tmp_path / "whole", _Losses())
     with pytest.raises(KeyboardInterrupt):
         train(plan, four, tmp_path / "cut", _Losses(stop=19))
@@ -122,13 +122,28 @@ def test_signals_at_any_moment_change_nothing(tmp_path: Path) -> None:
     assert found == Trials(interrupts=25, equal=25, runs=found.runs)  # some runs may have ended before their signal
 
 
-def test_a_step_has_up_to_so_many_segments(four: dict[str, Puzzles], tmp_path: Path) -> None:
-    """An update after each: the optimiser has counted them. Only the first segment of a step enters the features."""
-    train(_config(TINY, steps=5, segments=3), four, tmp_path, _Losses())
-    wanted = [1 + _hash(0, step) % 3 for step in range(5)]
-    assert len(set(wanted)) > 1
+def test_a_step_has_so_many_updates(four: dict[str, Puzzles], tmp_path: Path) -> None:
+    """The optimiser has counted them."""
+    train(_config(TINY, steps=5, updates=4, segments=3), four, tmp_path, _Losses())
     optimiser = Checkpoint.read(tmp_path / "checkpoint.pt").optimiser
-    assert {int(part["step"]) for part in optimiser["state"].values()} == {5, sum(wanted)}
+    assert {int(part["step"]) for part in optimiser["state"].values()} == {20}
+
+
+def test_compiled_or_not_it_learns_the_same(
+    four: dict[str, Puzzles], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = _config(TINY, steps=4, updates=3, segments=3)
+    train(plan, four, tmp_path / "compiled", _Losses())
+    monkeypatch.setattr("dibs.model.train._compiles", lambda *_: False)
+    train(plan, four, tmp_path / "torch", _Losses())
+    one, other = (Checkpoint.read(tmp_path / name / "checkpoint.pt").weights for name in ("compiled", "torch"))
+    for name, value in one.items():
+        np.testing.assert_allclose(value, other[name], rtol=0, atol=1e-3, err_msg=name)
+
+
+def test_segments_need_updates() -> None:
+    with pytest.raises(InputError, match=r"\[train\] segments = 3: a step has 2 updates, one for each segment"):
+        _config(TINY, segments=3, updates=2)
 
 
 def test_a_transformer_has_no_segments() -> None:

@@ -182,7 +182,7 @@ def test_literals_are_whole_numbers(literal: Any) -> None:
 
 
 def test_whole_numbers_of_numpy_are_taken() -> None:
-    formula = CNF(np.int64(2), np.array([[1, -2], [2, 1]]))  # type: ignore[arg-type]
+    formula = CNF(np.int64(2), np.array([[1, -2], [2, 1]]))
     assert formula == CNF(2, [[1, -2], [2, 1]])
     assert formula.format() == "p cnf 2 2\n1 -2 0\n2 1 0\n"
     assert all(type(z) is int for clause in formula.clauses for z in clause)

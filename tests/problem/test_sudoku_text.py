@@ -143,7 +143,12 @@ def test_zero_padded_numbers_and_groups_of_zeros() -> None:
         ),
         (with_values(9, {2: 5, 6: 5}), 1, 7, "r1c3 and r1c7 are both 5"),
         (with_values(9, {1: 4, 73: 4}), 1, 74, "r1c2 and r9c2 are both 4"),
-        (with_values(9, {0: 9, 20: 9}), 1, 21, "r1c1 and r3c3 are both 9"),
+        (
+            with_values(9, {0: 9, 20: 9}),
+            1,
+            21,
+            "r1c1 and r3c3 are both 9; if it is a Latin square, use --family latin",
+        ),
         (with_values(16, {0: 12, 5: 12}), 1, 6, "r1c1 and r1c6 are both C"),
     ],
 )

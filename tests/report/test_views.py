@@ -197,6 +197,17 @@ def test_table_1(tmp_path: Path) -> None:
     assert line(p95, "MRV")["backtracks"] == ("+552.7 %", "+169.0 %")  # 15.6 over 5.8
 
 
+def test_networks_alone(tmp_path: Path) -> None:
+    """A search that ended at its limit has not been solved by the network, whatever it did not take back."""
+    some: list[dict[str, Any]] = [{"backtracks": 0}, {"backtracks": 0, "path_place": [0, 0]}, {"nodes": 7}]
+    run = made(tmp_path, "alone", {"guided": [*some, {"backtracks": 0, "status": "LIMIT"}], "plain": [{}] * 4})
+    found = table(section(run), "alone")
+    guided = line(found, "guided")
+    assert (guided["no backtrack"], guided["p_s"], guided["LIMIT"]) == ("0.5000", "1.0000", "1")
+    assert guided["nodes"] == ("2.5", "1.0", "6.1", "7.0")
+    assert line(found, "plain")["no backtrack"] == "0.0000"
+
+
 def test_ablation(tmp_path: Path) -> None:
     by_row: dict[str, list[dict[str, Any]]] = {
         "DiBS": [{"nodes": 10, "path_place": [0]}, {"nodes": 30, "path_place": [1]}],

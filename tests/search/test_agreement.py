@@ -10,7 +10,7 @@ import pytest
 import agreement
 from dibs import CNF, Outcome
 from dibs.problem import Instance
-from dibs.search.solve import solve_together
+from dibs.solving import solve_together
 from judge import solutions
 
 

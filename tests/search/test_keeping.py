@@ -14,9 +14,11 @@ import dibs
 from dibs import Asks, Latin, Options
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.tree.loop import CAUTION, DOUBT, HOPEFUL, LEAST_CHANCE, LEAST_WEIGHT, LESSON, STAKE
-from dibs.search.solve import solve_together
+from dibs.search.tree.consult import CAUTION, DOUBT, HOPEFUL, LEAST_WEIGHT, STAKE
+from dibs.search.tree.loop import LEAST_CHANCE
+from dibs.search.tree.restart import LESSON
 from dibs.search.tree.state import RANKINGS
+from dibs.solving import solve_together
 from guides import BAD, SURE, Scored, knowing, seeded
 from randoms import formula, mixture, stubborn
 from replay import Node, State, Traced, traced

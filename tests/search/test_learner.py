@@ -12,13 +12,13 @@ import dibs
 from dibs import CNF, Latin, Options, Problem
 from dibs.generate import latin
 from dibs.problem import Instance
+from dibs.search.nogoods import arrays, dives
 from dibs.search.nogoods import search as learner
-from dibs.search.tree.search import TreeSearch
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.nogoods.search import Search, memory
-from dibs.search.nogoods import arrays
 from dibs.search.outcome import Outcome
 from dibs.search.root import roots
+from dibs.search.tree.search import TreeSearch
 from guides import BAD, SURE, Scored, seeded
 from randoms import mixture, stubborn, sudoku
 
@@ -58,9 +58,13 @@ def test_the_answers_are_those_of_the_plain_search(judged: Judged, level: str) -
 
 @pytest.fixture
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dives begin after two failures, and ask at every other node."""
-    monkeypatch.setattr(learner, "DIVE", 2)
-    monkeypatch.setattr(learner, "EVERY", 2)
+    """Dives begin after two failures, and ask at every other node; walks are short and many."""
+    monkeypatch.setattr(dives, "DIVE", 2)
+    monkeypatch.setattr(dives, "EVERY", 2)
+    monkeypatch.setattr(dives, "PART", 1000)
+    monkeypatch.setattr(dives, "CHECK", 1)
+    monkeypatch.setattr(dives, "LEAST", 100)
+    monkeypatch.setattr(dives, "START", 0.01)
 
 
 def test_no_guide_changes_an_answer(judged: Judged, restless: None) -> None:
@@ -257,7 +261,8 @@ def test_groups_weigh_what_the_guide_is_sure_of() -> None:
     search.answer(scores)
     p = search.problem
     for group in range(len(p.need)):
-        mine = scores[search.open[p.group_member[p.group_start[group] : p.group_start[group + 1]]]]
+        members = p.group_member[p.group_start[group] : p.group_start[group + 1]]
+        mine = scores[search.open[members[search.memory.state[members] == arrays.OPEN]]]
         known = mine[~np.isnan(mine)]
         surest = np.clip(known.max(initial=-np.inf), learner.FAINT, 0)
         assert np.isclose(search.memory.weight[group], learner.SURE * np.exp(surest / 2), rtol=1e-5)

@@ -15,12 +15,12 @@ import dibs
 from dibs import CNF, Asks, Options, Outcome, Problem, Sudoku
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.tree import search as engine_module
-from dibs.search.tree.search import TreeSearch
 from dibs.search.plan import POLICIES, Request
 from dibs.search.race import race
-from dibs.search.solve import solve_together
+from dibs.search.tree import search as engine_module
+from dibs.search.tree.search import TreeSearch
 from dibs.search.tree.tables import tables
+from dibs.solving import solve_together
 from guides import BAD, SURE, Scored, knowing, seeded
 from queens import queens
 from randoms import mixture, stubborn, sudoku

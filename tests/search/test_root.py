@@ -13,8 +13,8 @@ from dibs.bench.instances import load
 from dibs.generate import latin, sudoku
 from dibs.problem import Instance
 from dibs.problem.structure import Level, Need
-from dibs.search.tree.search import TreeSearch
 from dibs.search.root import roots, settle
+from dibs.search.tree.search import TreeSearch
 from randoms import mixture, stubborn
 
 LEVELS = get_args(Level)

@@ -11,8 +11,8 @@ import pytest
 import dibs
 from dibs.generate import latin, sat
 from dibs.search.nogoods import search as learner
-from dibs.search.tree import search as engine
 from dibs.search.slices import QUICK, SLOW, fitted
+from dibs.search.tree import search as engine
 from dibs.search.tree.search import SLICE
 from randoms import mixture
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict
 from itertools import cycle, product
 from typing import Any
 
@@ -19,6 +18,7 @@ from dibs.guide.score import DiBS
 from dibs.problem import Instance
 from dibs.problem.structure import Structure
 from dibs.study.ledger import Decision, Ledger, ledgers
+from exact import exactly
 from guides import BAD, SURE, Scored, seeded
 from randoms import cnf, formula, latin, mixture, problem, sudoku
 from replay import SOLVED, Slow, State, traced
@@ -43,8 +43,7 @@ HARD = [
 def agreed(instance: Instance, options: Options, guide: dibs.Guide | None, **more: Any) -> Ledger:
     """The ledger of one search; it has the counters of `solve`, and its parts add up."""
     [ledger] = ledgers([instance], options, guide, trees=True, **more)
-    fields = asdict(options) if guide else asdict(options) | {"policy": "plain"}
-    outcome = dibs.solve(instance, guide=guide, **fields)
+    [outcome] = exactly([instance], options, guide)
     assert (ledger.status, ledger.nodes, ledger.backtracks) == (outcome.status, outcome.nodes, outcome.backtracks)
     assert ledger.outcome.asks == outcome.asks
     assert ledger.outcome.solution == outcome.solution
@@ -287,9 +286,9 @@ def test_limits_and_several_solutions() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="count = 2"):
+    with pytest.raises(ValueError, match="max_solutions = 2"):
         ledgers(HARD, Options(max_solutions=2))
-    with pytest.raises(ValueError, match="after = 10"):
+    with pytest.raises(ValueError, match="guide_after = 10"):
         ledgers(HARD, Options(guide_after=10))
     with pytest.raises(ValueError, match="oracle"):
         ledgers(HARD, Options(order="oracle"), Scored(seeded))

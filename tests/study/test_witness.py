@@ -15,8 +15,9 @@ from dibs.guide import Asks, DiBS
 from dibs.problem import CNF, InputError, Instance, Latin, Sudoku
 from dibs.problem.structure import Structure
 from dibs.search import Options
-from dibs.search.solve import solve_together
+from dibs.solving import solve_together
 from dibs.study.witness import Path, Witness, solutions
+from exact import exactly
 from shell import BLANK, UNSAT
 
 PUZZLES = relabelled(load("hard300", 8), 3)
@@ -97,10 +98,9 @@ WAYS = {
 @pytest.mark.parametrize("alpha", [1.0, 0.5])
 @pytest.mark.parametrize("way", WAYS)
 def test_paths_are_those_of_a_slow_account(way: str, alpha: float, step: float) -> None:
-    options: dict[str, Any] = {key: getattr(WAYS[way], key) for key in Options.__dataclass_fields__}
     guide = DiBS(Denoiser(step), alpha)
     witness, slow = Witness(guide, PUZZLES), Slow(guide, PUZZLES)
-    one, two = (solve_together(PUZZLES, guide=each, **options) for each in (witness, slow))
+    one, two = (exactly(PUZZLES, WAYS[way], each) for each in (witness, slow))
     for a, b in zip(one, two, strict=True):
         assert (a.status, a.nodes, a.backtracks, a.asks, a.calls, a.depth, a.solution) == (
             b.status, b.nodes, b.backtracks, b.asks, b.calls, b.depth, b.solution

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from math import comb
 
+from pysat.card import CardEnc, EncType
 from pysat.solvers import Solver
 
 from dibs import CNF, Latin, Problem, Sudoku
@@ -46,14 +48,31 @@ def _at_most_one(literals: list[int]) -> Iterator[list[int]]:
 
 def _problem(problem: Problem) -> Iterator[list[int]]:
     def named(group: Iterable[int]) -> list[int]:
-        return [literal + 1 for literal in group]
+        n = problem.literals
+        return [z + 1 if z < n else -problem.negated[z - n] - 1 for z in group]
 
     for group in [*problem.exactly_one, *problem.implied]:
         yield from _exactly_one(named(group))
     for group in problem.at_most_one:
         yield from _at_most_one(named(group))
     yield from (named(group) for group in problem.at_least_one)
-    yield from ([literal + 1] for literal in problem.given.tolist())
+    yield from ([z] for z in named(problem.given.tolist()))
+    top = problem.literals
+    for bounds in problem.groups:
+        made = _between(bounds.least, bounds.most, named(bounds.literals), top)
+        top = max([top, *(abs(z) for clause in made for z in clause)])
+        yield from made
+
+
+def _between(least: int, most: int, literals: list[int], top: int) -> list[list[int]]:
+    """Subset by subset where they are few, otherwise by totalizers."""
+    size = len(literals)
+    if comb(size, most + 1) + comb(size, size - least + 1) < 1000:
+        few = [[-z for z in some] for some in combinations(literals, most + 1)]
+        return few + [list(some) for some in combinations(literals, size - least + 1)]
+    made = CardEnc.atmost(literals, most, top_id=top, encoding=EncType.totalizer).clauses if most < size else []
+    top = max([top, *(abs(z) for clause in made for z in clause)])
+    return [*made, *CardEnc.atleast(literals, least, top_id=top, encoding=EncType.totalizer).clauses]
 
 
 def units(n: int, box: tuple[int, int] | None) -> list[list[int]]:

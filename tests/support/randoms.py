@@ -6,7 +6,7 @@ from copy import copy
 
 import numpy as np
 
-from dibs import CNF, Latin, Problem, Sudoku
+from dibs import CNF, Latin, Not, Problem, Sudoku
 from dibs.bench.instances import load
 from dibs.problem import Instance
 
@@ -73,6 +73,48 @@ def problem(rng: np.random.Generator) -> Problem:
         given=given,
         decide=decide,
     )
+
+
+def bounded(rng: np.random.Generator, largest: int = 10) -> Problem:
+    """Groups with bounds that overlap at will, negations among their literals; now and then empty ones or all of it."""
+    literals = int(rng.integers(1, largest + 1))
+
+    def members(most: int) -> list[int | Not]:
+        some = rng.choice(literals, int(rng.integers(0, min(most, literals) + 1)), replace=False).tolist()
+        both = [some[0], Not(some[0])] if some and rng.random() < 0.1 else some[:1]
+        return [*both, *(Not(i) if rng.random() < 0.3 else i for i in some[1:])]
+
+    def bounds(group: list[int | Not]) -> tuple[int, int, list[int | Not]]:
+        least = int(rng.integers(0, len(group) + 1)) if rng.random() < 0.7 else 0
+        most = int(rng.integers(least, len(group) + 1)) if rng.random() < 0.7 else len(group)
+        return least, most, group
+
+    exactly = [g for g in (members(4) for _ in range(int(rng.integers(0, 3)))) if g]
+    size = largest if rng.random() < 0.5 else 6
+    return Problem(
+        literals,
+        exactly_one=exactly,
+        at_most_one=[members(4) for _ in range(int(rng.integers(0, 2)))],
+        at_least_one=[g for g in (members(4) for _ in range(int(rng.integers(0, 3)))) if g],
+        groups=[bounds(members(size)) for _ in range(int(rng.integers(1, 5)))],
+        given=[] if rng.random() < 0.7 else members(1),
+    )
+
+
+def tight(rng: np.random.Generator) -> Problem:
+    """Bounds that leave little: many failures, some solutions."""
+    n = int(rng.integers(12, 41))
+    groups = []
+    for _ in range(int(n * rng.uniform(0.3, 0.9))):
+        size = int(rng.integers(3, 10))
+        least = int(rng.integers(0, size - 1))
+        most = int(rng.integers(max(least, 1), size))
+        if rng.random() < 0.5:
+            least = most = max(1, size // 2)
+        some = rng.choice(n, size, replace=False).tolist()
+        groups.append((least, most, [Not(i) if rng.random() < 0.4 else i for i in some]))
+    clauses = [rng.choice(n, 3, replace=False).tolist() for _ in range(n // 2)]
+    return Problem(n, groups=groups, at_least_one=clauses, exactly_one=[rng.choice(n, 4, replace=False).tolist()])
 
 
 def _part(rng: np.random.Generator) -> Problem:

@@ -1,7 +1,7 @@
 """What a traced search did, told again by a slow propagator that shares no code with the kernel.
 
-`replay` follows the events of `TreeSearch.trace` one by one. It keeps its own state, propagates every tried value itself,
-and asserts that each event is the one that has to come. What it returns are the nodes of the search, as a tree.
+`replay` follows the events of `TreeSearch.trace` one by one. It keeps its own state, propagates every tried value
+itself, and asserts that each event is the one that has to come. What it returns are the nodes of the search, as a tree.
 Only the numbering of domains and values is taken from the kernel's tables.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dibs import Asks, Options, Outcome
 from dibs.problem.structure import Instance, Level, Need, Structure
 from dibs.search.tree.search import TreeSearch
-from dibs.search.tree.loop import DECIDES
+from dibs.search.tree.select import DECIDES
 from dibs.search.tree.tables import tables
 
 Event = tuple[str, int]

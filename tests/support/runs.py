@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,45 @@ from dibs.bench.runner import Bench, described
 CLOCK = ("search_seconds", "model_seconds", "machine")
 SAME = tuple(name for name in COLUMNS if name not in CLOCK)
 
-# `dibs` that writes after every task, and whose tasks are small: there is much to kill.
+# `dibs` that writes after every task, and whose tasks are small: there is much to kill. It waits where a test wants it
+# to be: after so many tasks until there is a file, and, on a cluster, before the tasks about later instances (a
+# function of this script goes there by value).
 SHORT = """
 import sys
+import time
+from pathlib import Path
+import dibs.bench.pool as pool
 import dibs.bench.runner as runner
 from dibs.cli import main
-runner.FLUSH, runner.BLOCK = {flush}, {block}
+
+runner.FLUSH, runner.SHARDS, runner.BLOCK = 0.0, 10**9, 2
+keep = runner.keep
+
+def held(store, performed, report):
+    tasks = 0
+    def waits(records):
+        nonlocal tasks
+        report(records)
+        tasks += 1
+        while tasks in {gates} and not Path({gates}[tasks]).exists():
+            time.sleep(0.01)
+    keep(store, performed, waits)
+
+def _perform_held(key, what, task):
+    import time
+    from pathlib import Path
+    from dibs.bench.pool import _perform_anywhere
+    while task.instances[0] >= {later} and not Path({gate!r}).exists():
+        time.sleep(0.01)
+    return _perform_anywhere(key, what, task)
+
+runner.keep = held
+if {later}:
+    pool._perform_anywhere = _perform_held
 if __name__ == "__main__":
     sys.exit(main())
 """
+NEVER = "/dev/null/never"  # no gate that opens
 
 
 def plan(rows: Sequence[Row], puzzles: str | Path = "hard300", **changes: Any) -> Experiment:
@@ -58,10 +88,22 @@ def leftovers(folder: Path) -> list[str]:
 
 
 @contextmanager
-def short(*argv: object, flush: float = 0.0, block: int = 2, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    """`dibs` in a process of its own, and a group of its own as a terminal would give it, which ends with the test."""
+def short(
+    *argv: object,
+    gates: Mapping[int, str | Path] | None = None,
+    later: tuple[int, Path] | None = None,
+    **environment: str,
+) -> Iterator[subprocess.Popen[str]]:
+    """`dibs` in a process of its own, and a group of its own as a terminal would give it, which ends with the test.
+
+    `gates`: after so many tasks it waits until that file is there. `later`: workers of a cluster do so before tasks
+    about that instance and all after it.
+    """
+    first, gate = later or (0, NEVER)
+    closed = {tasks: str(path) for tasks, path in (gates or {}).items()}
+    script = SHORT.format(gates=closed, later=first, gate=str(gate))
     process = subprocess.Popen(
-        [sys.executable, "-c", SHORT.format(flush=flush, block=block), *map(str, argv)],
+        [sys.executable, "-c", script, *map(str, argv)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

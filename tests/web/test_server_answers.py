@@ -18,10 +18,11 @@ import httpx
 import dibs
 from dibs.bench.experiment import Row
 from dibs.generate.check import uniqueness
+from dibs.guide.lazy import lazy_guide
 from dibs.problem import InputError
 from dibs.problem.shape import shape
 from dibs.search.guidance import Guidance
-from dibs.search.policy import POLICIES, waiting
+from dibs.search.plan import Request
 from dibs.study.ledger import ledgers
 from dibs.web import catalogue, limits, make
 from dibs.web.board import instance_of, root
@@ -208,8 +209,8 @@ def test_marginals(client: httpx.Client, text: str) -> None:
     shares = np.array(found["steps"])
     assert shares.shape == (5, n * n, n)
     expected = (
-        waiting(Guidance(guide="relational"))
-        .load()
+        lazy_guide(Guidance(guide="relational"))
+        .load(instance.structure)
         .denoiser.log_probabilities(instance.structure, open_[None], true[None])
     )
     assert np.exp(expected[0]).reshape(n * n, n) == pytest.approx(shares[0], abs=1e-4)
@@ -256,7 +257,7 @@ def test_the_root_of_a_formula_has_its_units() -> None:
 @pytest.mark.parametrize("search", ["mrv", "fc", "dibs", "oracle-2-values", "guided", "confident-kept-restarts"])
 def test_nodes_on_the_path_are_the_decisions_of_the_ledger(client: httpx.Client, search: str) -> None:
     row = catalogue.search_for("sudoku", search)
-    guide = waiting(row.guidance) if row.guidance.guide else None
+    guide = lazy_guide(row.guidance) if row.guidance.guide else None
     [ledger] = ledgers([dibs.Sudoku.parse(HARD)], row.options, guide, siblings=False)
     solution = [int(c) for c in str(ledger.outcome.solution)]
     path = told(client, family="sudoku", text=HARD, search=search).end["path"]
@@ -308,9 +309,9 @@ def test_all_nodes_of_a_tree(client: httpx.Client, family: str, text: str, searc
 
 @pytest.mark.parametrize("after", [0, 40])
 def test_nodes_of_two_searches_that_take_turns(after: int) -> None:
-    options = replace(POLICIES["auto"].options, level="naked", after=after, nodes=2000)
+    options = replace(Request("auto").options, level="naked", guide_after=after, max_nodes=2000)
     row = Row("auto", options, Guidance(guide="relational"))
-    instance, guide = instance_of("sudoku", HARD), waiting(row.guidance)
+    instance, guide = instance_of("sudoku", HARD), lazy_guide(row.guidance)
     columns: dict[str, list[int]] = {}
 
     def put(name: str, fields: dict[str, Any]) -> None:

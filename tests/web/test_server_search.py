@@ -22,14 +22,16 @@ import httpx
 import dibs
 import pages
 from dibs.bench.experiment import Row
+from dibs.guide.lazy import lazy_guide
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.search.policy import POLICIES, waiting
+from dibs.search.plan import Request
 from dibs.study.ledger import ledgers
 from dibs.web import catalogue, limits
 from dibs.web.board import instance_of
 from dibs.web.scheduling import Cancelled, Job, Slots
 from dibs.web.trace import TracedSearch
+from exact import exactly
 from pages import Site, Told, told
 from shell import SEARCHED, UNSAT, Run, runner
 
@@ -106,7 +108,7 @@ def test_the_tree_is_that_of_the_ledger(client: httpx.Client, text: str, search:
     found = told(client, family="sudoku", text=text, search=search)
     consistent(found)
     row = catalogue.search_for("sudoku", search)
-    guide = waiting(row.guidance) if row.guidance.guide else None
+    guide = lazy_guide(row.guidance) if row.guidance.guide else None
     [ledger] = ledgers([dibs.Sudoku.parse(text)], row.options, guide, siblings=False, trees=True)
     assert ledger.tree is not None
     assert found.nodes.get("depth", []) == ledger.tree.depth.tolist()
@@ -120,14 +122,14 @@ def test_the_tree_is_that_of_the_ledger(client: httpx.Client, text: str, search:
 
 
 def followed(row: Row, text: str, put: Callable[[str, dict[str, Any]], None]) -> TracedSearch:
-    guide = waiting(row.guidance) if row.guidance.guide else None
+    guide = lazy_guide(row.guidance) if row.guidance.guide else None
     return TracedSearch(instance_of("sudoku", text), row, guide, Job(Slots(1)), nullcontext(), put)
 
 
 @pytest.mark.parametrize("after", [0, 3, 40])
 @pytest.mark.parametrize("nodes", [None, 30, 500])
 def test_two_searches_that_take_turns(after: int, nodes: int | None) -> None:
-    options = replace(POLICIES["auto"].options, level="naked", after=after, nodes=nodes)
+    options = replace(Request("auto").options, level="naked", guide_after=after, max_nodes=nodes)
     guidance = Guidance(guide="relational")
     batches: list[dict[str, Any]] = []
     one = followed(
@@ -135,7 +137,7 @@ def test_two_searches_that_take_turns(after: int, nodes: int | None) -> None:
     )
     with one.job:
         outcome = one.run()
-    expected = dibs.solve(dibs.Sudoku.parse(HARD), **vars(options), guide=waiting(guidance))
+    [expected] = exactly([dibs.Sudoku.parse(HARD)], options, lazy_guide(guidance))
     assert replace(outcome, seconds=0, guide_seconds=0) == replace(expected, seconds=0, guide_seconds=0)
     assert outcome.asks > 0 or nodes == 30
     columns: dict[str, list[int]] = {}

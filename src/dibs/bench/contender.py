@@ -21,6 +21,7 @@ from dibs.search.guidance import Guidance, suited_name
 from dibs.search.outcome import Outcome
 from dibs.search.root import roots
 from dibs.search.solver import Solver
+from dibs.solving import ready
 
 NODES, SECONDS = 2_000, 1.0  # of a throw-away search: enough to ask the guide of a policy that begins without it
 
@@ -64,7 +65,7 @@ class Contender:
         assert row.request is not None
         self.row = row
         self.load_seconds: dict[str, float] = {}  # by family
-        self.solver = Solver.of(row.request)
+        self.solver = ready(row.request)
         for one in throwaway:
             guide = self._guide(one, loads)
             self._brief(one)

@@ -17,7 +17,7 @@ from dibs.search.options import ALIASES, Options
 from dibs.search.plan import GUIDANCE, OPTIONS, Plan, Request
 
 Asked = Literal["everywhere", "path"]
-View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat", "large"]
+View = Literal["rows", "table1", "ablation", "difficulty", "steps", "theory", "sat", "large", "published", "alone"]
 
 PUZZLES = "sample17"  # the list of an experiment that names none
 
@@ -166,8 +166,10 @@ class Experiment:
             raise InputError(f"view = {view!r}: choose one of {', '.join(get_args(View))}", file=str(path))
         if view == "sat" and any(one is not None and one.variables is None for one in (choice, quick)):
             raise InputError("view = 'sat' is about formulas: give `variables`", file=str(path))
-        if view == "large" and not (interleave and all(one is None or one.kind for one in (choice, quick))):
-            raise InputError("view = 'large' is about kinds in turns: give [[kind]] and interleave", file=str(path))
+        if view in ("large", "published") and not (
+            interleave and all(one is None or one.kind for one in (choice, quick))
+        ):
+            raise InputError(f"view = {view!r} is about kinds in turns: give [[kind]] and interleave", file=str(path))
         limit = {"seconds": table["seconds"]} if "seconds" in table else {}
         found = tuple(_row(limit | row, i, path, ledger, interleave) for i, row in enumerate(rows, 1))
         names = [row.name for row in found]

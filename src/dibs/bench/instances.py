@@ -64,11 +64,12 @@ def generated(choice: Choice) -> Instances:
     kinds = choice.kinds()
     count = choice.sample or FORMULAS
     counts = count if isinstance(count, tuple) else (count,) * len(kinds)
-    some = [one for (kind, seed), count in zip(kinds, counts, strict=True) for one in kind.made(count, seed)]
-    owner = [kind for (kind, _), count in zip(kinds, counts, strict=True) for _ in range(count)]
+    parts = [list(kind.made(count, seed)) for (kind, seed), count in zip(kinds, counts, strict=True)]
+    some = [one for part in parts for one in part]
+    owner = [kind for (kind, _), part in zip(kinds, parts, strict=True) for _ in part]
     return Instances(
         every=some,
-        number=[i for count in counts for i in range(count)],
+        number=[i for part in parts for i in range(len(part))],
         givens=[0] * len(some),
         variables=[kind.variables or 0 for kind in owner],
         kind=[kind.label if choice.kind else "" for kind in owner],
@@ -112,7 +113,7 @@ def revealed(instances: Sequence[Instance], givens: int, seed: int) -> list[Inst
 
     Which cells come first depends on the seed only: a puzzle with 20 givens has those that it has with 19.
     """
-    from dibs.search.solve import solve_together
+    from dibs.solving import solve_together
 
     found: list[Instance] = []
     for one, outcome in zip(instances, solve_together(instances, policy="plain"), strict=True):

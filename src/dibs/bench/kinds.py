@@ -1,4 +1,4 @@
-"""A kind of generated instances. Its settings and a seed say which ones."""
+"""A kind of generated or published instances. Its settings and a seed say which ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from dataclasses import asdict, dataclass
 from math import isqrt
 from typing import Any, ClassVar, Literal, get_args
 
-from dibs.problem import Instance
+import numpy as np
+
+from dibs.problem import InputError, Instance
 from dibs.problem.latin import LARGEST as LARGEST_LATIN
 from dibs.search.guidance import suited_to
+from dibs.sets import SETS, how
 
-Family = Literal["latin", "sudoku", "sat"]
+Family = Literal["latin", "sudoku", "sat", "published"]
 
 LEAST = 5  # variables of a formula: with fewer there are not as many different clauses as it would have
 LARGEST_SUDOKU = 36
@@ -20,7 +23,7 @@ LARGEST_SUDOKU = 36
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceKind:
-    """Which instances are generated. A setting that its family does not have is None."""
+    """Which instances are generated, or taken from a published set. A setting that its family does not have is None."""
 
     family: Family
     order: int | None = None  # of a Latin square
@@ -29,13 +32,16 @@ class InstanceKind:
     size: int | None = None  # of a Sudoku: rows and columns
     kept: float | None = None  # a fraction of a full grid's cells, or a number of them, is given
     variables: int | None = None  # of a satisfiable random 3-SAT formula with different clauses
+    set: str | None = None  # of published instances: those that `dibs data get` imported, of that order and so filled
+    filled: float | None = None  # a fraction of the cells
 
     NEEDS: ClassVar[dict[str, tuple[str, ...]]] = {
         "latin": ("order", "holes"),
         "sudoku": ("size", "kept"),
         "sat": ("variables",),
+        "published": ("set",),
     }
-    TAKES: ClassVar[dict[str, tuple[str, ...]]] = {"latin": ("balanced",)}  # beyond what it needs
+    TAKES: ClassVar[dict[str, tuple[str, ...]]] = {"latin": ("balanced",), "published": ("order", "filled")}  # as well
 
     def __post_init__(self) -> None:
         if self.family not in get_args(Family):
@@ -53,10 +59,15 @@ class InstanceKind:
         _whole("size", self.size, 4, LARGEST_SUDOKU)
         if self.size is not None and isqrt(self.size) ** 2 != self.size:
             raise ValueError(f"size = {self.size}: boxes are square, choose 4, 9, 16, 25 or 36")
+        if self.family == "published" and self.set not in SETS:
+            raise ValueError(f"set = {self.set!r}: choose one of {', '.join(SETS)}")
+        if self.filled is not None and not (_number(self.filled) and 0 <= self.filled <= 1):
+            raise ValueError(f"filled = {self.filled!r}: it must be a fraction of the cells")
         for name in ("holes", "kept"):
             if (value := getattr(self, name)) is not None and not _number(value):
                 raise ValueError(f"{name} = {value!r}: it must be a fraction of the cells, or a number of them")
-        self.made(1, 0)  # the generator checks the rest; it makes nothing yet
+        if self.set is None:
+            self.made(1, 0)  # the generator checks the rest; it makes nothing yet
 
     def settings(self) -> dict[str, Any]:
         """Its settings; `InstanceKind(**settings)` is the same kind."""
@@ -64,18 +75,24 @@ class InstanceKind:
 
     @property
     def label(self) -> str:
-        """`latin 25, 40 %`, `sudoku 25x25, 44 % kept`, `sat 50`: what records, tables and figures call it."""
+        """`latin 25, 40 %`, `sudoku 25x25, 44 % kept`, `sat 50`, `qwh 50, 30 % filled`: what records and tables say."""
         if self.family == "latin":
             return f"latin {self.order}, {self._share()}" + (" anywhere" if not self.balanced else "")
         if self.family == "sudoku":
             share = f"{100 * self.kept:.3g} %" if isinstance(self.kept, float) else self.kept
             return f"sudoku {self.size}x{self.size}, {share} kept"
+        if self.family == "published":
+            share = "" if self.filled is None else f", {100 * self.filled:.3g} % filled"
+            return " ".join(str(part) for part in (self.set, self.order) if part is not None) + share
         return f"sat {self.variables}"
 
     @property
     def guide(self) -> str:
         """Guide `auto` for its instances."""
-        name, _ = suited_to("cnf" if self.family == "sat" else self.family, (self.size or 0) ** 2)
+        family, cells = "cnf" if self.family == "sat" else self.family, (self.size or 0) ** 2
+        if self.set is not None:
+            family, cells = SETS[self.set].family, max(SETS[self.set].shapes, default=0) ** 2
+        name, _ = suited_to(family, cells)
         assert name is not None
         return name
 
@@ -93,9 +110,11 @@ class InstanceKind:
         return int.from_bytes(hashlib.sha256(f"{seed} {self.label}".encode()).digest()[:6], "big")
 
     def made(self, count: int, seed: int) -> Iterator[Instance]:
-        """So many instances; more of them begin with the same ones."""
+        """So many instances; more of them begin with the same ones. Of a published set, as many as are there."""
         from dibs import generate
 
+        if self.set is not None:
+            return self._imported(count, seed)
         if self.family == "latin":
             assert self.order is not None
             assert self.holes is not None
@@ -106,6 +125,16 @@ class InstanceKind:
             return generate.sudoku(count, box=(side, side), kept=self.kept, seed=seed)
         assert self.variables is not None
         return generate.sat(count, variables=self.variables, satisfiable=True, distinct=True, seed=seed)
+
+    def _imported(self, count: int, seed: int) -> Iterator[Instance]:
+        """Drawn by the seed from what is here of the set."""
+        assert self.set is not None
+        some = [one for one in SETS[self.set].load() if self.order in (None, one.size)]
+        if self.filled is not None:
+            some = [one for one in some if round((one.values > 0).mean(), 2) == round(self.filled, 2)]
+        if not some:
+            raise InputError(f"nothing of {self.label} is here: {how(SETS[self.set])}")
+        return iter([some[i] for i in np.random.default_rng(seed).permutation(len(some))[:count]])
 
 
 def _number(value: Any) -> bool:

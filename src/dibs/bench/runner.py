@@ -153,9 +153,9 @@ class Bench:
         name, why = suited_name(wanted.guide, self.instances.every[0].structure)
         if name is None:
             raise InputError(f"row {row.name!r}: {why}")
-        key = name, wanted.threads, wanted.runtime, wanted.network_only
+        key = name, wanted.threads, wanted.runtime, wanted.rounds, wanted.network_only
         if key not in self._models:
-            self._models[key] = Denoiser.load(*key[:3], network_only=wanted.network_only)
+            self._models[key] = Denoiser.load(*key[:3], rounds=wanted.rounds, network_only=wanted.network_only)
         model = self._models[key]
         for structure in {instance.structure: None for instance in self.instances.every}:
             if reason := model.refusal(structure):

@@ -161,7 +161,7 @@ def _show(store: Store, plan: Experiment, markdown: bool) -> None:
     from dibs.bench.summary import COUNTS, summarise
     from dibs.report import table
 
-    if plan.view in ("sat", "large"):  # means over instances of all sizes would say nothing
+    if plan.view in ("sat", "large", "published"):  # means over instances of all sizes would say nothing
         _show_report(store, markdown)
         return
     records = store.records(COUNTS)

@@ -1,4 +1,4 @@
-"""`dibs data`: published puzzle lists, fetched or taken from a file, and checked. The work is done in `dibs.lists`."""
+"""`dibs data`: published lists and sets, fetched or taken from files, and checked, by `dibs.lists` and `dibs.sets`."""
 
 from __future__ import annotations
 
@@ -12,35 +12,39 @@ from urllib.parse import urlsplit
 
 from cyclopts import App, Parameter
 
-from dibs import lists
+from dibs import lists, sets
 from dibs.commands.terminal import Meter, Terminal
 from dibs.errors import Refused
 from dibs.lists import PuzzleList
 from dibs.problem.text import InputError
+from dibs.sets import InstanceSet
 from dibs.writing import explained
 
 HELP = """\
-Get the published puzzle lists that dibs is measured on.
+Get the published puzzle lists and sets of large instances that dibs is
+measured on.
 
 A list is checked by its puzzles, not by its file: a copy from anywhere will
-do, in any order and packing. Lists are kept in the folder $DIBS_DATA, or else
+do, in any order and packing. So is a set, and a part of it will do. Both are kept in the folder $DIBS_DATA, or else
 in dibs/lists of the user's cache.
 
 For example:
   dibs data list
   dibs data get royle17
   dibs data get royle17 --from sudoku17.txt
+  dibs data get qwh --from LSC/data
   dibs bench baselines --puzzles "$(dibs data path royle17)"
 """
 
 TIMEOUTS = (10, 30)  # seconds until the server answers; between two pieces of the file
 CHUNK = 1 << 16
 QUIET = 2  # seconds without a line of progress
+NAMED = 3  # files that a line about many names
 WIDTH = 100  # of tables that do not go to a terminal
 
 app = App(name="data", help=HELP, help_format="plaintext")
 
-Name = Annotated[str, Parameter(help="royle17, hardest11 or top1465")]
+Name = Annotated[str, Parameter(help="one of those that `dibs data list` shows")]
 
 
 @app.command(name="list")
@@ -55,7 +59,8 @@ def overview(*, json: Annotated[bool, Parameter(help="one JSON object")] = False
     """
     if json:
         described = [_described(one) for one in lists.LISTS.values()]
-        print(encoder.dumps({"folder": str(lists.folder()), "lists": described}))
+        more = [_described_set(one) for one in sets.SETS.values()]
+        print(encoder.dumps({"folder": str(lists.folder()), "lists": described, "sets": more}))
     else:
         _show()
     return 0
@@ -67,23 +72,32 @@ def get(
     /,
     *more: Annotated[str, Parameter(help="further lists; an archive that has several is fetched once")],
     source: Annotated[
-        Path | None, Parameter(name="--from", help="take a copy that you have: text, .gz, .xz or .zip")
+        Path | None,
+        Parameter(name="--from", help="take a copy that you have: text, .gz, .xz, .zip; of a set also a folder"),
     ] = None,
-    force: Annotated[bool, Parameter(help="also if the list is here already")] = False,
+    force: Annotated[bool, Parameter(help="also if the list is here already; of a set, forget what is here")] = False,
 ) -> int:
     """Fetch a list, or take it from a file, check it and keep it.
 
     Puzzles are normalised (blanks as dots), sorted and compared by checksum.
     A copy that differs is refused, and nothing is stored.
 
+    A set is taken from a file or from all files of a folder that are of it,
+    as they were published or as dibs reads them. What is new is added to what
+    is here. A file with anything else in it is refused.
+
     For example:
       dibs data get royle17
       dibs data get royle17 top1465
       dibs data get royle17 --from data.zip
+      dibs data get color03 --from LSC/data
     """
-    wanted = [lists.find(one) for one in dict.fromkeys((name, *more))]
+    wanted = [sets.find(one) for one in dict.fromkeys((name, *more))]
     with _Archives() as archives:
         for one in wanted:
+            if isinstance(one, InstanceSet):
+                _import(one, source, force)
+                continue
             if not force and one.is_intact():
                 print(f"{one.name} is here already: {one.path}")
                 continue
@@ -101,8 +115,23 @@ def path(name: Name, /) -> int:
     For example:
       dibs solve "$(dibs data path top1465)"
     """
-    print(lists.path_of(name))
+    one = sets.find(name)
+    if isinstance(one, InstanceSet):
+        one.load()  # raises where there is nothing
+    print(one.path if isinstance(one, InstanceSet) else lists.path_of(name))
     return 0
+
+
+def _import(one: InstanceSet, source: Path | None, fresh: bool) -> None:
+    if source is None:
+        raise InputError(f"{one.name} is not fetched: {sets.how(one)}")
+    found, others = sets.read(one, source)
+    if others:
+        some = ", ".join(path.name for path in others[:NAMED]) + ", ..." * (len(others) > NAMED)
+        print(f"{source}: left out, not of {one.name}: {len(others):,} files ({some})", file=sys.stderr)
+    count = sets.store(one, found, fresh)
+    part = "all" if count == one.puzzles else f"{count:,} of {one.puzzles:,}"
+    print(f"{one.name}: {len(found):,} instances, {part} are here: {one.path}")
 
 
 def _described(one: PuzzleList) -> dict[str, Any]:
@@ -118,6 +147,11 @@ def _described(one: PuzzleList) -> dict[str, Any]:
     }
 
 
+def _described_set(one: InstanceSet) -> dict[str, Any]:
+    said = {"name": one.name, "puzzles": one.puzzles, "what": one.what, "state": one.state(), "path": str(one.path)}
+    return said | {"family": one.family, "url": one.url, "here": len(one.load()) if one.state() == "here" else 0}
+
+
 def _show() -> None:
     from rich.console import Console
     from rich.table import Table
@@ -128,9 +162,15 @@ def _show() -> None:
     for one in lists.LISTS.values():
         state = one.state()
         table.add_row(one.name, f"{one.puzzles:,}", one.what, "not here" if state == "missing" else state)
+    for some in sets.SETS.values():
+        told = f"{len(some.load()):,} here" if some.state() == "here" else "not here"
+        table.add_row(some.name, f"{some.puzzles:,}", some.what, told)
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
     console.print(table, markup=False, highlight=False)
-    print(f"\nThe folder is {lists.folder()}; `dibs data get NAME` fetches a list.")
+    print(
+        f"\nThe folder is {lists.folder()}; `dibs data get NAME` fetches a list, and "
+        "`dibs data get NAME --from FOLDER` imports a set."
+    )
 
 
 class _Archives:

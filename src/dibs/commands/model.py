@@ -70,6 +70,7 @@ def evaluate(
     sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = None,
     seed: Annotated[int, Parameter(help="of the random relabelling")] = 0,
     threads: Annotated[int, Parameter(help="threads of one forward pass")] = 1,
+    rounds: Annotated[int | None, Parameter(help="of a relational guide; by default as its card says")] = None,
     network_only: Annotated[bool, Parameter(help="the network alone, without following singles first")] = False,
     json: Json = False,
     figure: Annotated[Path | None, Parameter(help="write a reliability diagram: .svg, .png or .pdf")] = None,
@@ -91,25 +92,22 @@ def evaluate(
       dibs model eval relational --puzzles hard300 --level hidden --sample 50
       dibs model eval runs/mine/guide --puzzles mine.txt --figure reliability.svg
     """
-    _check(sample, seed, threads)
+    _check(sample, seed, threads, rounds)
     if figure:
         from dibs.report.reliability import check
 
         check(figure)
     from dibs.guide.denoiser import Denoiser
 
-    denoiser = Denoiser.load(guide, threads, network_only=network_only)
+    denoiser = Denoiser.load(guide, threads, rounds=rounds, network_only=network_only)
     some = _read(puzzles, sample)
     found = _watched(denoiser, some, puzzles, level, seed)
     if json:
         from dibs.report.guide import described
 
-        print(
-            encoder.dumps(
-                {"guide": described(denoiser.folder, denoiser.card), "list": puzzles, "network_only": network_only}
-                | found.as_dict()
-            )
-        )
+        about: dict[str, Any] = {"guide": described(denoiser.folder, denoiser.card), "list": puzzles}
+        about |= {"rounds": rounds, "network_only": network_only}
+        print(encoder.dumps(about | found.as_dict()))
     else:
         from dibs.report.evaluation import tables
 
@@ -122,8 +120,9 @@ def evaluate(
     return 0
 
 
-def _check(sample: int | None, seed: int, threads: int) -> None:
-    for name, value, least in (("sample", sample, 1), ("seed", seed, 0), ("threads", threads, 1)):
+def _check(sample: int | None, seed: int, threads: int, rounds: int | None = None) -> None:
+    wanted = (("sample", sample, 1), ("seed", seed, 0), ("threads", threads, 1), ("rounds", rounds, 1))
+    for name, value, least in wanted:
         if value is not None and value < least:
             raise Refused(f"dibs: {name} = {value}: it must be a whole number, {least} or more")
 

@@ -23,8 +23,9 @@ from dibs.search.external.proof import about_proof
 from dibs.search.external.registry import ENGINES, EngineName
 from dibs.search.plan import PolicyName, Request
 from dibs.search.solver import Solver
-from dibs.search.stream import solve_batches
+from dibs.search.stream import cores, solve_batches
 from dibs.search.tree import kernel_ready
+from dibs.solving import ready
 
 COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
@@ -46,7 +47,9 @@ def solve(
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
-    workers: Annotated[int | None, Parameter(help="threads for a file of many puzzles; default: all cores")] = None,
+    workers: Annotated[
+        int | None, Parameter(help="threads for a file, or for one large square; default: all cores")
+    ] = None,
     limits: Annotated[InputLimits, Parameter(name="*")] = DEFAULT,
 ) -> int:
     """Solve a puzzle, or every puzzle of a file.
@@ -91,7 +94,7 @@ def solve(
       dibs solve square.txt --family latin --max-solutions 2
       cat formula.cnf | dibs solve -
       dibs solve puzzles.txt --policy paper --json
-      dibs solve puzzles.txt --policy guided --select confident --keep 0.8
+      dibs solve puzzles.txt --policy guided --select confident --reuse 0.8
       dibs solve formula.cnf --engine cadical195 --proof formula.drat
       dibs solve puzzles.txt --engine cadical195 --guide relational
     """
@@ -100,7 +103,7 @@ def solve(
     text = source.find(puzzle)
     try:
         request = Request(policy, given.as_dict(), engine=engine)
-        solver = Solver.of(request, proof=proof)
+        solver = ready(request, proof=proof)
         items = read_instances(text.source, family, source.parse_box(box), name=text.name, limits=limits)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
@@ -152,6 +155,8 @@ class _Run:
             if self.request.said.get("guide") is not None and not plan.guided:
                 reason = "; ".join(plan.notes)
         except Exception as error:
+            if isinstance(error, InputError) and error.file:
+                raise  # of the guide's own files: no fault of this puzzle
             return answer.failure(error, self.given.label, line)
         return InputError(reason, self.given.label, line) if reason else item
 
@@ -173,6 +178,7 @@ class _Run:
         item = self.checked(line, item)
         if isinstance(item, InputError):
             raise item
+        self.solver.workers = self.workers or cores()
         with Terminal(self.waiting) as terminal:
             answers = list(chain.from_iterable(self.solved(iter([(line, item)]))))
             terminal.close()

@@ -32,7 +32,7 @@ def canonical_forms(puzzles: Values) -> list[bytes]:
 
     if not len(puzzles):
         return []
-    engine = engine_of(_NINE, puzzles, count=2)
+    engine = engine_of(_NINE, puzzles, max_solutions=2)
     engine.run()
     if (engine.counters.solutions != 1).any():
         raise ValueError("the canonical form is defined for puzzles with exactly one solution")
@@ -50,8 +50,22 @@ def nine(puzzles: Iterable[Sudoku]) -> Values:
 
 def shuffled(puzzles: Values, rng: np.random.Generator, of: Shape = _NINE) -> Values:
     """`puzzles` [k, cells], each under a random symmetry of its own; boxes that are not square are not transposed."""
+    cells, labels = _symmetries(len(puzzles), rng, of)
+    return np.take_along_axis(labels, np.take_along_axis(puzzles, cells, axis=1).astype(np.int64), axis=1)
+
+
+def shuffles(count: int, rng: np.random.Generator, of: Shape = _NINE) -> NDArray[np.int64]:
+    """[count, L] random symmetries of literals: which literal takes the place of each."""
+    cells, labels = _symmetries(count, rng, of)
+    values = labels[:, 1:].argsort(axis=1)
+    found: NDArray[np.int64] = cells[:, :, None] * of.size + values[:, None, :]
+    return found.reshape(count, -1)
+
+
+def _symmetries(count: int, rng: np.random.Generator, of: Shape) -> tuple[NDArray[np.int64], Values]:
+    """(the cell [count, cells] that takes the place of each, the new name [count, n + 1] of each value; 0 is 0)."""
     assert of.box is not None
-    count, n, (high, wide) = len(puzzles), of.size, of.box
+    n, (high, wide) = of.size, of.box
     rows, columns = _lines(count, wide, high, rng), _lines(count, high, wide, rng)
     cells = (n * rows[:, :, None] + columns[:, None, :]).reshape(count, n * n)
     if high == wide:
@@ -59,7 +73,7 @@ def shuffled(puzzles: Values, rng: np.random.Generator, of: Shape = _NINE) -> Va
         cells[turned] = cells[turned] % n * n + cells[turned] // n
     labels = np.zeros((count, n + 1), np.uint8)
     labels[:, 1:] = rng.permuted(np.tile(np.arange(1, n + 1, dtype=np.uint8), (count, 1)), axis=1)
-    return np.take_along_axis(labels, np.take_along_axis(puzzles, cells, axis=1).astype(np.int64), axis=1)
+    return cells, labels
 
 
 def _lines(count: int, bands: int, each: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ def uniqueness(of: Shape, values: NDArray[np.uint8], nodes: int | None = None) -
     """[k] 1 if a grid has one solution, 0 if it has none or more, -1 if `nodes` did not suffice to tell."""
     if not len(values):
         return np.zeros(0, np.int64)
-    engine = engine_of(of, values, count=2, nodes=nodes)
+    engine = engine_of(of, values, max_solutions=2, max_nodes=nodes)
     engine.run()
     from dibs.search.tree.state import LIMIT
 

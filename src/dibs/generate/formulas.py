@@ -101,8 +101,8 @@ def _distinct(variables: int, clauses: int, k: int, rng: np.random.Generator) ->
 def _has_solution(formula: CNF) -> bool:
     """By clause learning where it pays and python-sat is installed; which of the two cannot matter."""
     from dibs.search.options import Options
-    from dibs.search.solve import solve
     from dibs.search.tree.search import TreeSearch
+    from dibs.solving import solve
 
     if formula.variables > LEARNING:
         with suppress(InputError):

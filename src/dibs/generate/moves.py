@@ -59,7 +59,7 @@ def completions(rests: Values, add: int) -> list[Values]:
     The clues that were just taken away are among them.
     """
     listed = LISTED[add]
-    engine = engine_of(_NINE, rests, count=listed, answers=listed)
+    engine = engine_of(_NINE, rests, max_solutions=listed, answers=listed)
     engine.run()
     tables = [_Table(rest, add) for rest in rests]
     for i, table in enumerate(tables):
@@ -69,7 +69,7 @@ def completions(rests: Values, add: int) -> list[Values]:
     waiting = [table for table in tables if not table.whole]
     while waiting:
         chosen = [table.candidates(-(-CHECKED // len(waiting))) for table in waiting]
-        engine = engine_of(_NINE, np.concatenate([puzzles for _, puzzles in chosen]), count=2, answers=2)
+        engine = engine_of(_NINE, np.concatenate([puzzles for _, puzzles in chosen]), max_solutions=2, answers=2)
         engine.run()
         solutions = engine.counters.solutions
         end = 0

@@ -170,7 +170,7 @@ def full_grids(of: Shape, random: Sequence[np.random.Generator]) -> Values:
     waiting = np.arange(len(random))
     nodes = of.cells
     while len(waiting):
-        engine = engine_of(of, grids[waiting], guided=True, nodes=nodes)
+        engine = engine_of(of, grids[waiting], guided=True, max_nodes=nodes)
         engine.run(_Scores([random[i] for i in waiting.tolist()]))
         found = engine.counters.solutions > 0
         for row in np.flatnonzero(found).tolist():

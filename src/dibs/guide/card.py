@@ -48,7 +48,12 @@ class Range(NamedTuple):
 
 
 CONFIG: dict[str, dict[str, Range]] = {
-    "relational": {"width": Range(1, MOST), "rounds": Range(1, MOST)},
+    "relational": {
+        "width": Range(1, MOST),
+        "rounds": Range(1, MOST),  # that a state may have
+        "trained_rounds": Range(1, MOST * MOST, needed=False),  # that it had in training, at most
+        "settled": Range(0, 1, needed=False, whole=False),  # no more rounds where log-probabilities change by less
+    },
     "transformer": {
         "cells": Range(1, 36**2),
         "size": Range(1, 36),
@@ -57,6 +62,9 @@ CONFIG: dict[str, dict[str, Range]] = {
         "layers": Range(1, LAYERS, needed=False),
         "heads": Range(1, LAYERS, needed=False),
         "dropout": Range(0, 1, needed=False, whole=False),
+        "candidates": Range(0, 1, needed=False),  # 1: open values are an input
+        "relations": Range(0, 1, needed=False),  # 1: attention has a bias for what cells share
+        "loops": Range(1, LAYERS, needed=False),  # how often the state goes through the blocks
     },
 }
 

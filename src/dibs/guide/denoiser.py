@@ -47,12 +47,21 @@ class Denoiser:
 
     @classmethod
     def load(
-        cls, name_or_path: str | Path, threads: int = 1, runtime: Runtime = "auto", *, network_only: bool = False
+        cls,
+        name_or_path: str | Path,
+        threads: int = 1,
+        runtime: Runtime = "auto",
+        *,
+        rounds: int | None = None,
+        network_only: bool = False,
     ) -> Self:
-        """A guide that comes with dibs, by its name, or from a folder; its files are checked against its card."""
+        """A guide that comes with dibs, by its name, or from a folder; its files are checked against its card.
+
+        `rounds`: of a relational one in compiled code, instead of those that its card says.
+        """
         folder = find(name_or_path)
         card = verify(folder)
-        return cls(backend(folder, card, threads, runtime), folder, card, network_only)
+        return cls(backend(folder, card, threads, runtime, rounds), folder, card, network_only)
 
     def refusal(self, structure: Structure) -> str | None:
         """Why these weights cannot take problems of this structure, or None."""

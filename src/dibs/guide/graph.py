@@ -8,13 +8,12 @@ satisfied. So literals may be in different numbers of groups.
 from __future__ import annotations
 
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.compiled import entry
-from dibs.problem.structure import Structure
+from dibs.problem.structure import Structure, per_structure
 
 # Of groups; rows and columns are one kind, so that a transposed grid is the same graph. In a formula the variables are
 # cells, and the clauses are lines.
@@ -66,19 +65,9 @@ def graph_of(groups: Groups, open_: Bools, true: Bools | None = None) -> Graph:
     return Graph(*_link(open_, true, *groups, len(KINDS)))
 
 
-# Every formula has a structure of its own: what belongs to one goes with it.
-_known: WeakKeyDictionary[Structure, Groups] = WeakKeyDictionary()
-
-
+@per_structure
 def groups_of(structure: Structure) -> Groups:
     """The groups of a structure's literals, found once."""
-    found = _known.get(structure)
-    if found is None:
-        found = _known[structure] = _groups_of(structure)
-    return found
-
-
-def _groups_of(structure: Structure) -> Groups:
     n, total = structure.decisions, structure.groups
     count = {"sudoku": (n, 2 * n, n), "latin": (n, 2 * n, 0), "cnf": (n, total - n, 0)}.get(structure.family)
     if count is None or sum(count) != total:

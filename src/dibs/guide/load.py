@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.score import DiBS
@@ -16,16 +17,17 @@ def load_guide(
     steps: int = 1,
     threads: int = 1,
     runtime: Runtime = "auto",
+    rounds: int | None = None,
     network_only: bool = False,
 ) -> DiBS:
     """The paper's guide with trained weights: one that comes with dibs (`relational`, `transformer`), or a folder.
 
     `alpha`: weight of the model's preference against consistency; `steps`: denoising steps, a forward pass each;
     `threads`: of one forward pass; `runtime`: "onnx" for ONNX Runtime even where compiled code is faster;
+    `rounds`: of a relational guide that runs as compiled code, in place of those on its card;
     `network_only`: a relational guide's network alone, without following singles first.
     The files are checked against their card; anything wrong raises InputError.
     """
-    Guidance(
-        guide=str(name_or_path), alpha=alpha, steps=steps, threads=threads, runtime=runtime, network_only=network_only
-    )  # checks
-    return DiBS(Denoiser.load(name_or_path, threads, runtime, network_only=network_only), alpha, steps)
+    settings: dict[str, Any] = {"threads": threads, "runtime": runtime, "rounds": rounds, "network_only": network_only}
+    Guidance(guide=str(name_or_path), alpha=alpha, steps=steps, **settings)  # checks
+    return DiBS(Denoiser.load(name_or_path, **settings), alpha, steps)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.problem.structure import Structure
+from dibs.problem.structure import Structure, per_structure
 
 Ints = NDArray[np.int64]
 
@@ -60,13 +59,7 @@ def _lists(key: Ints, item: Ints, count: int) -> Lists:
     return Lists(start, item[np.argsort(key, kind="stable")])
 
 
-# Every formula has a structure of its own: what belongs to one goes with it.
-_known: WeakKeyDictionary[Structure, Relations] = WeakKeyDictionary()
-
-
+@per_structure
 def relations(structure: Structure) -> Relations:
     """The relations of a structure, made once."""
-    found = _known.get(structure)
-    if found is None:
-        found = _known[structure] = Relations(structure)
-    return found
+    return Relations(structure)

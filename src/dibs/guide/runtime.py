@@ -46,15 +46,20 @@ class Backend(Protocol):
         """A structure that can be taken, and a state of it as `open_` and `true` [1, L]."""
 
 
-def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto") -> Backend:
-    """The model of a folder that has been verified; `threads` for one forward pass."""
+def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto", rounds: int | None = None) -> Backend:
+    """The model of a folder that has been verified; `threads` for one forward pass; `rounds`: not those of the card."""
+    compiled = card.kind == "relational" and runtime == "auto" and not _has_gpu() and compiles()
+    if rounds is not None and not compiled:
+        why = "a transformer has none" if card.kind == "transformer" else "the rounds of its ONNX graph are fixed"
+        raise InputError(f"rounds = {rounds}: {why}", str(folder))
     if card.kind == "transformer":
-        return Transformer(Session(folder, threads, ["tokens"]), folder, card)
-    if runtime == "auto" and not _has_gpu() and _compiles():
-        return Compiled(folder, card, threads)
+        inputs = ["tokens", "open"] if card.config.get("candidates") else ["tokens"]
+        return Transformer(Session(folder, threads, inputs), folder, card)
+    if compiled:
+        return Compiled(folder, card, threads, rounds)
     # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
-    inputs = ["literal", "group"] if card.family == "cnf" else ["groups"]
-    return Relational(Session(folder, 1, ["features", *inputs, "sizes"]), card, threads)
+    groups = ["literal", "group"] if card.family == "cnf" else ["groups"]
+    return Relational(Session(folder, 1, ["features", *groups, "sizes"]), card, threads)
 
 
 def _has_gpu() -> bool:
@@ -65,7 +70,7 @@ def _has_gpu() -> bool:
     return GPU in onnxruntime.get_available_providers()
 
 
-def _compiles() -> bool:
+def compiles() -> bool:
     """Whether Numba is switched on: `NUMBA_DISABLE_JIT=1` is for looking into kernels."""
     from numba.core import config
 
@@ -133,7 +138,7 @@ class Graphs:
 class Compiled(Graphs):
     """model.safetensors as compiled code."""
 
-    def __init__(self, folder: Path, card: Card, threads: int = 1) -> None:
+    def __init__(self, folder: Path, card: Card, threads: int = 1, rounds: int | None = None) -> None:
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
 
@@ -142,7 +147,8 @@ class Compiled(Graphs):
         self.formulas = card.family == "cnf"
         path = folder / WEIGHTS
         try:
-            self.model = Native(load_file(path), card.config["width"], card.config["rounds"], threads)
+            width, known, settled = (card.config.get(key, 0.0) for key in ("width", "rounds", "settled"))
+            self.model = Native(load_file(path), width, rounds or known, threads, settled=settled)
         except (SafetensorError, TypeError, ValueError) as error:
             raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
 
@@ -154,7 +160,8 @@ class Relational(Graphs):
     """Inputs: `features` [N, 7] of the N open literals, `groups` [N, K] they are in, `sizes` [3] of the kinds.
 
     For formulas `literal` and `group` [E] of each membership instead of `groups`. States are independent of one
-    another, so each of `threads` runs a part of a batch.
+    another, so each of `threads` runs a part of a batch. Every state has all rounds of the card: the graph does not
+    look whether anything still changes.
     """
 
     def __init__(self, session: Session, card: Card, threads: int = 1) -> None:
@@ -207,10 +214,14 @@ def _memberships(found: Graph) -> dict[str, NDArray[Any]]:
 
 
 class Transformer:
-    """Input: `tokens` [n, cells] of the assigned cells; it has learned one grid size."""
+    """Input: `tokens` [n, cells] of the assigned cells, and `open` [n, cells, size] for one that sees candidates.
+
+    It has learned one grid size.
+    """
 
     def __init__(self, session: Session, folder: Path, card: Card) -> None:
         self.session = session
+        self.candidates = bool(card.config.get("candidates"))
         self.cells, self.size, self.vocabulary = (card.config[key] for key in ("cells", "size", "vocabulary"))
         box = default_box(self.size)
         if self.cells != self.size**2 or card.family != "sudoku" or box is None:
@@ -229,7 +240,9 @@ class Transformer:
 
     def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         tokens = encode(from_true(true, self.size), self.size, self.vocabulary)
-        return self.session.run((len(tokens), self.cells, self.size), tokens=tokens).reshape(open_.shape)
+        grid = (len(tokens), self.cells, self.size)
+        seen = {"open": open_.reshape(grid).astype(np.float32)} if self.candidates else {}
+        return self.session.run(grid, tokens=tokens, **seen).reshape(open_.shape)
 
     def example(self) -> tuple[Structure, Bools, Bools]:
         return _blank(shape(self.size, self.box).structure)

@@ -28,11 +28,20 @@ class Model:
     kind: Kind = _key("relational", "which denoiser")
     width: int = _key(32, "of the hidden state", 1, MOST)
     rounds: int = _key(16, "relational: how often messages pass", 1, MOST)
-    reach: int = _key(
+    inference_rounds: int = _key(
         0, "relational: rounds of the finished guide, whose weights can go on; 0: as in training", 0, MOST
+    )
+    settled: float = _key(
+        0.0,
+        "relational: a finished guide needs no more rounds where log-probabilities change by less; 0: it goes on",
+        0,
+        1,
     )
     layers: int = _key(3, "transformer: blocks", 1, LAYERS)
     heads: int = _key(12, "transformer: attention heads", 1, LAYERS)
+    candidates: bool = _key(False, "transformer: it sees which values of a cell are open; not in the paper")
+    relations: bool = _key(False, "transformer: attention has a bias for what two cells share; not in the paper")
+    loops: int = _key(1, "transformer: how often the state goes through the blocks; in the paper once", 1, LAYERS)
     dropout: float = _key(0.0, "transformer: share of activations dropped in training", 0, 1)
 
 
@@ -68,9 +77,10 @@ class Data:
 
 @dataclass(frozen=True, kw_only=True)
 class Train:
-    steps: int = _key(10_000, "batches; each updates the weights once, or once a segment", 1)
+    steps: int = _key(10_000, "of `updates` each", 1)
     batch: int = _key(64, "states of one update, in each process", 1)
-    segments: int = _key(1, "relational: a step has 1 to so many segments of `rounds`, an update after each", 1, 1000)
+    updates: int = _key(1, "relational: updates of the weights in a step, one after each segment of `rounds`", 1, 1000)
+    segments: int = _key(1, "relational: a state stays for 1 to so many segments, fewer if it is solved", 1, 1000)
     lr: float = _key(2e-3, "highest learning rate", 0)
     schedule: Schedule = _key("trapezoid", "trapezoid: constant, then falling over `decay`")
     warmup: int = _key(100, "steps until the highest learning rate", 0)
@@ -78,7 +88,7 @@ class Train:
     weight_decay: float = _key(1e-4, "of AdamW", 0)
     clip: float = _key(1.0, "largest norm of a gradient", 0)
     start: str = _key("", "begin with the weights of this guide, by name or folder, in place of random ones")
-    ema: float = _key(0.999, "decay of the averaged weights, which are the ones that are used", 0, 1)
+    ema: float = _key(0.999, "decay of the averaged weights, which are the ones that are used, in an update", 0, 1)
     seed: int = _key(0, "of weights, batches and dropout", 0)
     mix: dict[str, float] = _key({}, "share of each source in a batch; by default as many as there are")
     root: float = _key(1 / 3, "relational: share of states at the root", 0, 1)
@@ -86,6 +96,8 @@ class Train:
     levels: dict[str, float] = _key({"naked": 0.6, "hidden": 0.4}, "relational: share of states after each propagation")
     masks: float = _key(0.1, "relational: share of randomly masked solutions", 0, 1)
     diffusion_steps: int = _key(20, "T of the masking schedule", 1)
+    teacher: str = _key("", "transformer: learn what this guide says at search states, in place of masked solutions")
+    soft: float = _key(0.9, "share of the teacher in the target; the rest is the solution", 0, 1)
     reweight: bool = _key(True, "transformer: weight of a token grows with its loss")
     judged: Level = _key("naked", "level of the states that validation looks at")
     validate: int = _key(500, "steps between two validations", 1)
@@ -122,15 +134,30 @@ class Config:
                 raise InputError(f"[{key}] is not a table", file=file)
             check_keys(part, {f.name for f in fields(kind)}, file, f"[{key}] ")
             parts.append(kind(**{k: _checked(kind, k, v, f"[{key}] ", file) for k, v in part.items()}))
-        if parts[0].kind != "relational" and parts[2].segments > 1:
+        if parts[0].kind != "relational" and max(parts[2].segments, parts[2].updates) > 1:
+            key = "segments" if parts[2].segments > 1 else "updates"
             raise InputError(
-                f"[train] segments = {parts[2].segments}: a {parts[0].kind} has no hidden state to carry", file
+                f"[train] {key} = {getattr(parts[2], key)}: a {parts[0].kind} has no hidden state to carry", file
+            )
+        _check_teacher(parts[0], parts[2], file)
+        if parts[2].segments > parts[2].updates:
+            raise InputError(
+                f"[train] segments = {parts[2].segments}: a step has {parts[2].updates} updates, one for each segment",
+                file,
             )
         return cls(name, *parts)
 
     def tables(self) -> dict[str, Any]:
         """The nested tables that `of` takes."""
         return {"model": asdict(self.model), "data": asdict(self.data), "train": asdict(self.train)}
+
+
+def _check_teacher(model: Model, train: Train, file: str) -> None:
+    """Masked solutions have no candidates: what sees them learns from a teacher."""
+    if train.teacher and model.kind != "transformer":
+        raise InputError(f"[train] teacher = {train.teacher!r}: only a transformer has one", file)
+    if model.candidates and not train.teacher:
+        raise InputError("[model] candidates = true: such a transformer needs a [train] teacher", file)
 
 
 def _checked(kind: Any, key: str, value: Any, where: str, file: str) -> Any:

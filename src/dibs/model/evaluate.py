@@ -127,7 +127,7 @@ def _solutions(of: Shape, values: Values, progress: Progress) -> Values:
     """[n, cells] the solution of each puzzle."""
     solutions = np.zeros_like(values)
     for at in range(0, len(values), BLOCK):
-        engine = engine_of(of, values[at : at + BLOCK], count=2)
+        engine = engine_of(of, values[at : at + BLOCK], max_solutions=2)
         engine.run()
         for row, found in enumerate(engine.counters.solutions.tolist()):
             if found != 1:

@@ -132,7 +132,7 @@ def solutions(instance: CNF | Latin | Sudoku, level: Level, count: int, seed: in
 
 def _solved(grids: Sequence[Latin | Sudoku], seed: int) -> NDArray[np.uint8]:
     """[k, cells] solutions of those grids for which one is found soon enough, with values in a random order."""
-    from dibs.search.solve import solve_together
+    from dibs.solving import solve_together
 
     outcomes = solve_together(grids, strategy="nogoods", order="random", restart_base=256, max_nodes=NODES, seed=seed)
     lines = [one.solution for one in outcomes if one.solution is not None]

@@ -1,4 +1,7 @@
-"""The transformer as an ONNX graph: `tokens` int64 [n, cells] -> `logits` float32 [n, cells, size]."""
+"""The transformer as an ONNX graph: `tokens` int64 [n, cells] -> `logits` float32 [n, cells, size].
+
+One that sees candidates has a second input: `open` float32 [n, cells, size], 1 where a value is open.
+"""
 
 from __future__ import annotations
 
@@ -24,24 +27,30 @@ def transformer_graph(module: Transformer, metadata: dict[str, str]) -> ModelPro
     tokens = w.input("tokens", "INT64", ["n", cells])
     embedded = w.op("Gather", w.weight("token.weight", array(module.token.weight)), tokens, axis=0)
     h = w.op("Add", embedded, w.weight("position.weight", array(module.position.weight)))
-    for number, block in enumerate(module.blocks):
-        h = _block(w, h, block, width, f"blocks.{number}")  # type: ignore[arg-type]
+    size = module.digits.stop - module.digits.start
+    if module.open is not None:
+        candidates = w.input("open", "FLOAT", ["n", cells, size])
+        h = w.op("Add", h, w.op("MatMul", candidates, w.weight("open.weight", array(module.open.weight).T)))
+    found = module.bias()
+    bias = None if found is None else w.weight("relation", array(found))
+    for _ in range(module.loops):
+        for number, block in enumerate(module.blocks):
+            h = _block(w, h, block, width, f"blocks.{number}", bias)  # type: ignore[arg-type]
     z = w.norm(h, module.norm, "norm")
     head = w.weight("head.weight", array(module.token.weight)[module.digits].T)  # the digits' own embeddings
-    size = module.digits.stop - module.digits.start
     return w.model("transformer", w.op("MatMul", z, head), ["n", cells, size], metadata)
 
 
-def _block(w: GraphWriter, h: str, block: Block, width: int, name: str) -> str:
+def _block(w: GraphWriter, h: str, block: Block, width: int, name: str, bias: str | None) -> str:
     z = w.norm(h, block.before, f"{name}.before")
-    h = w.op("Add", h, _linear(w, _attend(w, z, block, width, name), block.merge, f"{name}.merge"))
+    h = w.op("Add", h, _linear(w, _attend(w, z, block, width, name, bias), block.merge, f"{name}.merge"))
     z = w.norm(h, block.between, f"{name}.between")
     inner = _gelu(w, _linear(w, z, block.grow, f"{name}.grow"))
     return w.op("Add", h, _linear(w, inner, block.shrink, f"{name}.shrink"))
 
 
-def _attend(w: GraphWriter, z: str, block: Block, width: int, name: str) -> str:
-    """[n, cells, width] -> the same: every cell to every cell."""
+def _attend(w: GraphWriter, z: str, block: Block, width: int, name: str, bias: str | None) -> str:
+    """[n, cells, width] -> the same: every cell to every cell, with `bias` [heads, cells, cells] if there is one."""
     each = width // block.heads
     parts = w.ops("Split", 3, _linear(w, z, block.split, f"{name}.split"), w.ints(width, width, width), axis=2)
     query, key, value = (w.op("Reshape", part, w.ints(0, 0, block.heads, each)) for part in parts)
@@ -49,7 +58,8 @@ def _attend(w: GraphWriter, z: str, block: Block, width: int, name: str) -> str:
     key = w.op("Transpose", key, perm=[0, 2, 3, 1])
     value = w.op("Transpose", value, perm=[0, 2, 1, 3])
     scale = w.weight(f"scale.{each}", np.array(1 / sqrt(each), np.float32))
-    weights = w.op("Softmax", w.op("MatMul", w.op("Mul", query, scale), key), axis=-1)
+    attention = w.op("MatMul", w.op("Mul", query, scale), key)
+    weights = w.op("Softmax", attention if bias is None else w.op("Add", attention, bias), axis=-1)
     mixed = w.op("Transpose", w.op("MatMul", weights, value), perm=[0, 2, 1, 3])
     return w.op("Reshape", mixed, w.ints(0, 0, width))
 

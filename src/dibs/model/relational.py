@@ -52,11 +52,16 @@ class Passed(NamedTuple):
 
 
 class Relational(nn.Module):
-    """`width`: of the hidden state; `rounds`: how often messages pass."""
+    """`width`: of the hidden state; `rounds`: how often messages pass.
 
-    def __init__(self, width: int = 32, rounds: int = 16) -> None:
+    Two numbers are for the guide's card only: `trained_rounds`, how many rounds a state had in training at most, and
+    `settled`, the change of log-probabilities below which compiled code needs no further round (0: it goes on).
+    """
+
+    def __init__(self, width: int = 32, rounds: int = 16, trained_rounds: int = 0, settled: float = 0.0) -> None:
         super().__init__()
         self.width, self.rounds = width, rounds
+        self.trained_rounds, self.settled = trained_rounds, settled
         self.enter = nn.Linear(FEATURES, width, bias=False)
         self.given = nn.Linear(FEATURES, width, bias=False)
         self.norm = nn.LayerNorm(width)
@@ -69,13 +74,25 @@ class Relational(nn.Module):
         self.score = nn.Linear(width, 1)
 
     @property
-    def config(self) -> dict[str, int]:
-        """The arguments that make this module again."""
-        return {"width": self.width, "rounds": self.rounds}
+    def config(self) -> dict[str, float]:
+        """The arguments that make this module again; what is not known is left out."""
+        known = {"trained_rounds": self.trained_rounds, "settled": self.settled}
+        return {"width": self.width, "rounds": self.rounds} | {name: value for name, value in known.items() if value}
 
-    def forward(self, x: Inputs, heads: tuple[int, ...] = (), hidden: Tensor | None = None) -> Passed:
-        """Logits after each of the rounds `heads`, by default after the last one only; from `hidden` on if given."""
-        h = self.enter(x.features) if hidden is None else hidden
+    def forward(
+        self,
+        x: Inputs,
+        heads: tuple[int, ...] = (),
+        hidden: Tensor | None = None,
+        fresh: Tensor | None = None,
+    ) -> Passed:
+        """Logits after each of the rounds `heads`, by default after the last one only; from `hidden` on if given.
+
+        Literals that are `fresh` [N] begin anew nevertheless.
+        """
+        h = self.enter(x.features)
+        if hidden is not None:
+            h = hidden if fresh is None else torch.where(fresh[:, None], h, hidden)
         given = self.given(x.features)
         logits = []
         for turn in range(1, self.rounds + 1):

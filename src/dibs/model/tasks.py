@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dibs.guide.codec import encode, from_true
-from dibs.guide.graph import graph, graph_of
+from dibs.guide.graph import Graph, graph, graph_of
+from dibs.guide.native import Native
+from dibs.guide.runtime import compiles
 from dibs.model import diffusion
-from dibs.model.config import Config
+from dibs.model.config import Config, Train
 from dibs.model.many_solutions import ManySolutions, State, joined
+from dibs.model.pool import Carried, Pool
+from dibs.model.pool import loss as pooled_loss
 from dibs.model.puzzles import Puzzles, fingerprint, shape_of
 from dibs.model.relational import Inputs, Relational, cell_log_probabilities
 from dibs.model.states import Bools, Values, truth, walk
@@ -26,6 +30,7 @@ from dibs.problem.structure import LEVELS
 
 CALIBRATED = 1_000  # held-out puzzles of a source that a guide is calibrated on, at most
 JUDGED = 256  # states with several solutions that are judged at once
+SEGMENTS = 4  # that a state has on the average, at least: a step draws its states by it
 CHUNK = 16  # batches that are drawn at once: states are made by the engine, which likes many
 
 
@@ -47,21 +52,16 @@ class Task(Protocol):
     def batches(self, rng: np.random.Generator) -> list[Any]:
         """CHUNK batches; they depend on the generator only."""
 
-    def prepare(self, batch: Any, device: torch.device) -> Any:
-        """A batch as tensors on `device`."""
+    def losses(
+        self, module: nn.Module, batch: Any, device: torch.device, rng: np.random.Generator, compiled: bool
+    ) -> Iterator[Tensor]:
+        """The loss of each update of a step; between two of them the weights may change.
 
-    def loss(self, module: nn.Module, prepared: Any, hidden: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """The loss of a prepared batch, and the hidden state that a further segment goes on from, if there is one."""
+        `compiled`: whether compiled code may take the place of the module's own forward pass and gradients.
+        """
 
 
 Sources = dict[str, Puzzles] | ManySolutions
-
-
-def task(config: Config, sources: Sources) -> Task:
-    if isinstance(sources, ManySolutions):
-        return SeveralTask(config, sources)
-    kind = RelationalTask if config.model.kind == "relational" else TransformerTask
-    return kind(config, sources)
 
 
 class _Puzzled:
@@ -120,28 +120,62 @@ class _Draw:
         return np.concatenate(puzzles)[order], np.concatenate(solutions)[order]
 
 
+def native(module: Relational) -> Native:
+    """The compiled form of a module, with all its rounds."""
+    return Native({name: value.numpy() for name, value in module.state_dict().items()}, module.width, module.rounds)
+
+
 def _heads(rounds: int) -> tuple[int, ...]:
     """Deep supervision: every second round of the second half, the last one included."""
     return tuple(range(rounds, rounds // 2, -2))[::-1]
 
 
-class RelationalTask(_Puzzled):
-    """States of searches on the way to the solution, and randomly masked solutions, after propagation."""
+class _Segmented:
+    """What the tasks of a relational denoiser share: segments of rounds on the states of a pool."""
 
-    def __init__(self, config: Config, sources: dict[str, Puzzles]) -> None:
-        super().__init__(config, sources)
-        self.heads = _heads(config.model.rounds)
+    config: Config
 
     def module(self, finished: bool = False) -> Relational:
-        m = self.config.model
-        return Relational(m.width, m.reach if finished and m.reach else m.rounds)
+        m, t = self.config.model, self.config.train
+        rounds = m.inference_rounds if finished and m.inference_rounds else m.rounds
+        return Relational(m.width, rounds, m.rounds * t.segments, m.settled)
+
+    def pool(self, batch: Any) -> Pool:
+        """The states of a step."""
+        raise NotImplementedError
+
+    def losses(
+        self, module: nn.Module, batch: Any, device: torch.device, rng: np.random.Generator, compiled: bool
+    ) -> Iterator[Tensor]:
+        """Cross-entropy of the open cells, averaged over the supervised rounds; the hidden states are carried over."""
+        t, heads, pool = self.config.train, _heads(self.config.model.rounds), self.pool(batch)
+        carried = Carried(pool, t.batch, t.segments, rng)
+        for _ in range(t.updates):
+            if compiled:
+                from dibs.model import backward
+
+                assert isinstance(module, Relational)
+                found, solved = backward.loss(module, pool, carried.rows, heads)
+            else:
+                found, solved = pooled_loss(module, pool, carried.rows, heads, device)
+            yield found
+            carried.after(solved)
+
+
+def _drawn(t: Train) -> int:
+    """States of a step: as many as its updates are likely to need; if they need more, the first come once more."""
+    return t.batch * max(1, -(-t.updates // SEGMENTS))
+
+
+class RelationalTask(_Segmented, _Puzzled):
+    """States of searches on the way to the solution, and randomly masked solutions, after propagation."""
 
     def batches(self, rng: np.random.Generator) -> list[tuple[Bools, Values]]:
         """(open literals [n, L], solutions [n, cells]) for each batch."""
         t = self.config.train
         open_: list[Bools] = []
         targets: list[Values] = []
-        found, wanted = 0, CHUNK * t.batch
+        found, wanted = 0, CHUNK * _drawn(t)
         while found < wanted:
             puzzles, solutions = self.draw(wanted - found, rng)
             count = len(puzzles)
@@ -161,31 +195,29 @@ class RelationalTask(_Puzzled):
                 targets.append(solutions[rows][depth >= 0])
                 found += len(open_[-1])
         states, solutions = np.concatenate(open_), np.concatenate(targets)
-        order = rng.permutation(found)[:wanted].reshape(CHUNK, t.batch)
+        order = rng.permutation(found)[:wanted].reshape(CHUNK, -1)
         return [(states[rows], solutions[rows]) for rows in order]
 
-    def prepare(self, batch: tuple[Bools, Values], device: torch.device) -> tuple[Inputs, Tensor]:
-        """(the graph, which open literals [N] are right)."""
+    def pool(self, batch: tuple[Bools, Values]) -> Pool:
         states, solutions = batch
         found = graph(self.of.structure, states)
-        right = torch.from_numpy(truth(self.of, solutions)[found.state, found.literal]).to(device)
-        return Inputs(found, device), right
-
-    def loss(
-        self, module: nn.Module, prepared: tuple[Inputs, Tensor], hidden: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of the open cells, averaged over the supervised rounds."""
-        x, right = prepared
-        passed = module(x, self.heads, hidden)
-        losses = [-cell_log_probabilities(logits, x)[right].mean() for logits in passed.logits]
-        return torch.stack(losses).mean(), passed.hidden
+        right = truth(self.of, solutions)[found.state, found.literal]
+        begin = np.searchsorted(found.state, np.arange(len(states) + 1))
+        return Pool(found, right, begin, self.config.model.width)
 
     @torch.no_grad()
     def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
+        device = next(module.parameters()).device
         found = graph(self.of.structure, open_)
-        x = Inputs(found, next(module.parameters()).device)
+        x = Inputs(found, device)
+        if device.type == "cpu" and compiles():
+            assert isinstance(module, Relational)
+            said = native(module).logits(self.of.structure, open_)[found.state, found.literal]
+            logits = torch.from_numpy(said)
+        else:
+            logits = module(x).logits[-1]
         scores = np.full(open_.shape, -np.inf, np.float32)
-        scores[found.state, found.literal] = cell_log_probabilities(module(x).logits[-1], x).cpu().numpy()
+        scores[found.state, found.literal] = cell_log_probabilities(logits, x).cpu().numpy()
         return scores
 
 
@@ -195,7 +227,15 @@ class TransformerTask(_Puzzled):
     def module(self, finished: bool = False) -> Transformer:
         m = self.config.model
         return Transformer(
-            self.of.cells, self.of.size, width=m.width, layers=m.layers, heads=m.heads, dropout=m.dropout
+            self.of.cells,
+            self.of.size,
+            width=m.width,
+            layers=m.layers,
+            heads=m.heads,
+            dropout=m.dropout,
+            candidates=m.candidates,
+            relations=m.relations,
+            loops=m.loops,
         )
 
     def batches(self, rng: np.random.Generator) -> list[Any]:
@@ -208,64 +248,48 @@ class TransformerTask(_Puzzled):
             drawn.append((values, solutions, mask, time))
         return drawn
 
-    def prepare(self, batch: Any, device: torch.device) -> tuple[Tensor, ...]:
-        """(tokens, solutions, mask, t)."""
+    def losses(
+        self, module: nn.Module, batch: Any, device: torch.device, rng: np.random.Generator, compiled: bool
+    ) -> Iterator[Tensor]:
         values, *rest = batch
-        return tuple(torch.from_numpy(part).to(device) for part in (encode(values, self.of.size), *rest))
-
-    def loss(
-        self, module: nn.Module, prepared: tuple[Tensor, ...], hidden: Tensor | None = None
-    ) -> tuple[Tensor, None]:
-        tokens, right, masked, t = prepared
+        parts = (torch.from_numpy(part).to(device) for part in (encode(values, self.of.size), *rest))
+        tokens, right, masked, t = parts
         train = self.config.train
-        logits = module(tokens)
-        return diffusion.diffusion_loss(logits, right, masked, t, train.diffusion_steps, train.reweight), None
+        yield diffusion.diffusion_loss(module(tokens), right, masked, t, train.diffusion_steps, train.reweight)
 
     @torch.no_grad()
     def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
-        tokens = torch.from_numpy(encode(from_true(true, self.of.size), self.of.size))
-        logits = module(tokens.to(next(module.parameters()).device)).cpu()
-        closed = torch.from_numpy(~open_.reshape(logits.shape))
+        device = next(module.parameters()).device
+        tokens = torch.from_numpy(encode(from_true(true, self.of.size), self.of.size)).to(device)
+        candidates = torch.from_numpy(open_.reshape(len(open_), self.of.cells, -1)).to(device)
+        logits = (module(tokens, candidates.float()) if self.config.model.candidates else module(tokens)).cpu()
+        closed = ~candidates.cpu()
         scores: NDArray[np.float32] = logits.masked_fill(closed, -torch.inf).log_softmax(2).numpy()
         return np.where(open_, scores.reshape(open_.shape), np.float32(-np.inf))
 
 
-class SeveralTask:
+class SeveralTask(_Segmented):
     """States on the way to one of several solutions; the target is how many of those known have a literal true."""
 
     def __init__(self, config: Config, several: ManySolutions) -> None:
         self.config = config
         self.several = several
         self.family = several.family
-        self.heads = _heads(config.model.rounds)
         if config.model.kind != "relational":
             raise InputError(f"[model] kind = {config.model.kind!r}: these instances need 'relational'")
 
     def fingerprint(self) -> str:
         return self.several.fingerprint()
 
-    def module(self, finished: bool = False) -> Relational:
-        m = self.config.model
-        return Relational(m.width, m.reach if finished and m.reach else m.rounds)
-
     def batches(self, rng: np.random.Generator) -> list[list[State]]:
         states, held = self.several.states, self.several.held
-        rows = rng.integers(held, len(states), (CHUNK, self.config.train.batch))
+        rows = rng.integers(held, len(states), (CHUNK, _drawn(self.config.train)))
         return [[states[row] for row in some] for some in rows.tolist()]
 
-    def prepare(self, batch: list[State], device: torch.device) -> tuple[Inputs, Tensor]:
-        """(the graph, the share of solutions [N] that have each open literal true)."""
-        target = np.concatenate([state.target for state in batch])
-        return _inputs(batch, device), torch.from_numpy(target).to(device)
-
-    def loss(
-        self, module: nn.Module, prepared: tuple[Inputs, Tensor], hidden: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of the open domains with shares of solutions, averaged over the supervised rounds."""
-        x, target = prepared
-        passed = module(x, self.heads, hidden)
-        losses = [-(target * cell_log_probabilities(logits, x)).sum() for logits in passed.logits]
-        return torch.stack(losses).mean() / x.kinds[1], passed.hidden
+    def pool(self, batch: list[State]) -> Pool:
+        target = [state.target for state in batch]
+        begin = np.cumsum([0, *map(len, target)])
+        return Pool(_graph(batch), np.concatenate(target), begin, self.config.model.width)
 
     def validation(self) -> Callable[[nn.Module], dict[str, float]]:
         return self._validated
@@ -279,7 +303,7 @@ class SeveralTask:
         right = []
         for at in range(0, self.several.held, JUDGED):
             states = self.several.states[at : min(at + JUDGED, self.several.held)]
-            scores = module(_inputs(states, next(module.parameters()).device)).logits[-1].cpu().numpy()
+            scores = module(Inputs(_graph(states), next(module.parameters()).device)).logits[-1].cpu().numpy()
             ends = np.cumsum([len(state.target) for state in states])
             for state, own in zip(states, np.split(scores, ends[:-1]), strict=True):
                 literals = np.flatnonzero(state.candidates)
@@ -291,7 +315,7 @@ class SeveralTask:
         """Shares of solutions are what it has learned: there is nothing to fit."""
 
 
-def _inputs(states: Sequence[State], device: torch.device) -> Inputs:
+def _graph(states: Sequence[State]) -> Graph:
     """Many states as one graph."""
     groups = joined(states)
-    return Inputs(graph_of(groups, np.ones((1, len(groups.begin) - 1), bool)), device)
+    return graph_of(groups, np.ones((1, len(groups.begin) - 1), bool))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -21,11 +21,13 @@ from torch import Tensor, nn
 
 from dibs.interrupt import interrupts_later, plain_interrupts
 from dibs.model.checkpoint import Checkpoint, Unwritable
-from dibs.model.config import Config, Train
+from dibs.model.config import Config, Model, Train
 from dibs.model.log import Log
-from dibs.model.tasks import CHUNK, Sources, Task, task
+from dibs.model.task_for import task_for
+from dibs.model.tasks import CHUNK, Sources, Task
 from dibs.problem import InputError
 
+SEGMENT = 1  # what the generator of a step is for: how long its states stay
 SMOOTH = 0.98  # of the loss that is shown: a mean over about 50 steps
 
 
@@ -84,7 +86,7 @@ class _Run:
 
     def __call__(self, fabric: Fabric) -> None:
         t = self.config.train
-        learn = task(self.config, self.sources)
+        learn = task_for(self.config, self.sources)
         torch.manual_seed(t.seed)
         module = learn.module()
         optimiser = torch.optim.AdamW(module.parameters(), lr=t.lr, weight_decay=t.weight_decay)
@@ -106,10 +108,9 @@ class _Run:
                     # Weights, optimiser, average and counter change together: what is saved is the state after a step.
                     with interrupts_later(signal.SIGINT, signal.SIGTERM):
                         torch.manual_seed(_hash(t.seed, fabric.global_rank, state.step))  # dropout
-                        value = _update(fabric, learn, wrapped, wrapped_optimiser, batch, t, state.step)
+                        value = self.update(fabric, learn, (module, wrapped), wrapped_optimiser, batch, state)
                         state.loss = SMOOTH * state.loss + (1 - SMOOTH) * value if state.step else value
                         state.step += 1
-                        _average(state.average, module, t.ema, state.step)
                         state.seconds = before + monotonic() - begin
                     if log is None:
                         continue
@@ -128,6 +129,29 @@ class _Run:
                 log.close()
         if log:
             self.finish(learn, _with(learn.module(finished=True), state.average), state)
+
+    @torch.enable_grad()  # an interrupt of a validation may have left gradients switched off in this process
+    def update(
+        self, fabric: Fabric, learn: Task, modules: tuple[nn.Module, Any], optimiser: Any, batch: Any, state: Checkpoint
+    ) -> float:
+        """One step: some updates of the weights and of their average. Returns the mean loss."""
+        t, (plain, wrapped) = self.config.train, modules
+        for group in optimiser.param_groups:
+            group["lr"] = _rate(t, state.step)
+        compiled = _compiles(fabric, t)
+        rng = np.random.default_rng(np.random.SeedSequence((t.seed, fabric.global_rank, state.step, SEGMENT)))
+        losses = []
+        for number, loss in enumerate(
+            learn.losses(plain if compiled else wrapped, batch, fabric.device, rng, compiled), 1
+        ):
+            optimiser.zero_grad()
+            fabric.backward(loss)
+            if t.clip:
+                fabric.clip_gradients(wrapped, optimiser, max_norm=t.clip)
+            optimiser.step()
+            _average(state.average, plain, t.ema, state.step * t.updates + number)
+            losses.append(loss.detach())
+        return float(torch.stack(losses).mean())
 
     def follow(self, state: Checkpoint, learn: Task, validation: Validated, log: Log, now: Progress) -> None:
         """Validate and write a row of the log, where that is due and has not been done."""
@@ -156,8 +180,10 @@ class _Run:
         state = Checkpoint.read(self.path)
         if state.data != data:
             raise InputError("was trained on other puzzles than [data] gives", file=str(self.path))
-        known = {key: value for key, value in self.config.tables()["model"].items() if key != "reach"}
-        if any(state.config["model"].get(key) != value for key, value in known.items()):
+        finished = ("inference_rounds", "settled")  # of the guide that is made in the end, not of the training
+        known = {key: value for key, value in self.config.tables()["model"].items() if key not in finished}
+        before = asdict(Model()) | state.config["model"]  # a key that is newer than the checkpoint had its default
+        if any(before[key] != value for key, value in known.items()):
             raise InputError("is of another [model] than the configuration", file=str(self.path))
         module.load_state_dict(state.weights)
         optimiser.load_state_dict(state.optimiser)
@@ -203,20 +229,11 @@ class _Batches:
         return self.drawn[at]
 
 
-@torch.enable_grad()  # an interrupt of a validation may have left gradients switched off in this process
-def _update(fabric: Fabric, learn: Any, module: nn.Module, optimiser: Any, batch: Any, t: Train, step: int) -> float:
-    """One step: an update a segment, the hidden state carried over, the gradient cut. Returns the last one's loss."""
-    for group in optimiser.param_groups:
-        group["lr"] = _rate(t, step)
-    prepared, hidden = learn.prepare(batch, fabric.device), None
-    for _ in range(1 + _hash(t.seed, step) % t.segments):
-        optimiser.zero_grad()
-        loss, hidden = learn.loss(module, prepared, hidden if hidden is None else hidden.detach())
-        fabric.backward(loss)
-        if t.clip:
-            fabric.clip_gradients(module, optimiser, max_norm=t.clip)
-        optimiser.step()
-    return float(loss.item())
+def _compiles(fabric: Fabric, t: Train) -> bool:
+    """Whether compiled code can do it: in one process, on a processor, in its own precision."""
+    from dibs.guide.runtime import compiles
+
+    return fabric.world_size == 1 and fabric.device.type == "cpu" and t.precision == "32-true" and compiles()
 
 
 def _rate(t: Train, step: int) -> float:

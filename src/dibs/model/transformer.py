@@ -1,25 +1,34 @@
 """The paper's denoiser: GPT-2 blocks without the causal mask, so every cell sees the whole grid.
 
-Unlike the relational denoiser it is tied to one grid size, and learns from data alone which cells share a unit.
+Unlike the relational denoiser it is tied to one grid size, and learns from data alone which cells share a unit. Three
+things that the paper's does not have can be switched on: the candidates of each cell as input, a bias of attention for
+cells that share a row, column or box, and blocks that are passed more than once.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dibs.guide.codec import VOCABULARY, check_vocabulary, digits
+from dibs.problem.shape import shape
+from dibs.problem.sudoku import default_box
 
 DEVIATION = 0.02  # of initial embeddings, as in GPT-2
+SHARED = 8  # what two cells may share: row, column and box, each or not
 
 
 class Transformer(nn.Module):
     """Bidirectional transformer over the cells of a grid; the defaults are the paper's (5.4 M parameters).
 
-    `width` of the hidden state, `layers` blocks, `heads` of attention in each; `vocabulary`: see `codec`.
+    `width` of the hidden state, `layers` blocks, `heads` of attention in each; `vocabulary`: see `codec`. Not in the
+    paper: `candidates`, whether it sees which values of a cell are open; `relations`, whether attention has a bias for
+    what two cells share; `loops`, how often the state goes through the blocks.
     """
 
     def __init__(
@@ -31,6 +40,9 @@ class Transformer(nn.Module):
         heads: int = 12,
         vocabulary: int = VOCABULARY,
         dropout: float = 0.1,
+        candidates: bool = False,
+        relations: bool = False,
+        loops: int = 1,
     ) -> None:
         super().__init__()
         if width % heads:
@@ -45,22 +57,41 @@ class Transformer(nn.Module):
             "vocabulary": vocabulary,
             "dropout": dropout,
         }
+        extra = {"candidates": int(candidates), "relations": int(relations), "loops": loops if loops > 1 else 0}
+        self.configuration |= {name: value for name, value in extra.items() if value}  # the paper's has none of them
+        self.candidates, self.loops = candidates, loops
         self.digits = digits(size)
         self.token = nn.Embedding(vocabulary, width)
         self.position = nn.Embedding(cells, width)
         self.drop = nn.Dropout(dropout)
         self.blocks = nn.ModuleList(Block(width, heads, dropout) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
+        self.open = nn.Linear(size, width, bias=False) if candidates else None
+        self.relation = nn.Embedding(SHARED, heads) if relations else None
+        if relations:
+            self.register_buffer("shared", torch.from_numpy(_shared(cells, size)), persistent=False)
         self._initialise()
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """Logits [n, cells, size] of the digits, from tokens int64 [n, cells]."""
+    def forward(self, tokens: Tensor, candidates: Tensor | None = None) -> Tensor:
+        """Logits [n, cells, size] of the digits, from tokens int64 [n, cells].
+
+        `candidates` float32 [n, cells, size]: 1 where a value is open; for a module that sees them.
+        """
         places = torch.arange(tokens.shape[1], device=tokens.device)
-        h = self.drop(self.token(tokens) + self.position(places))
-        for block in self.blocks:
-            h = block(h)
+        h = self.token(tokens) + self.position(places)
+        if self.open is not None:
+            h = h + self.open(candidates)
+        h = self.drop(h)
+        bias = self.bias()
+        for _ in range(self.loops):
+            for block in self.blocks:
+                h = block(h, bias)
         # The head is the token embedding, as in GPT-2. Only digits can be an answer: their logits are all that is kept.
         return F.linear(self.norm(h), self.token.weight)[:, :, self.digits]
+
+    def bias(self) -> Tensor | None:
+        """[heads, cells, cells] what is added to the attention of one cell to another; None where there is nothing."""
+        return None if self.relation is None else self.relation(self.shared).permute(2, 0, 1)
 
     def _initialise(self) -> None:
         """As GPT-2, but linear weights begin at 1/sqrt(inputs): its 0.02 is for wider models, and slow in narrow ones.
@@ -73,11 +104,12 @@ class Transformer(nn.Module):
                 nn.init.normal_(module.weight, std=DEVIATION)
             if isinstance(module, nn.Linear):
                 nn.init.normal_(module.weight, std=module.in_features**-0.5)
-                nn.init.zeros_(module.bias)
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
         for block in self.blocks:
             assert isinstance(block, Block)
             for last in (block.merge, block.shrink):
-                nn.init.normal_(last.weight, std=(2 * len(self.blocks) * last.in_features) ** -0.5)
+                nn.init.normal_(last.weight, std=(2 * self.loops * len(self.blocks) * last.in_features) ** -0.5)
 
 
 class Block(nn.Module):
@@ -94,17 +126,28 @@ class Block(nn.Module):
         self.shrink = nn.Linear(4 * width, width)
         self.drop = nn.Dropout(dropout)
 
-    def forward(self, h: Tensor) -> Tensor:
-        """[n, cells, width] -> the same."""
-        h = h + self.drop(self.merge(self._attend(self.before(h))))
+    def forward(self, h: Tensor, bias: Tensor | None = None) -> Tensor:
+        """[n, cells, width] -> the same; `bias` [heads, cells, cells] is added to the attention."""
+        h = h + self.drop(self.merge(self._attend(self.before(h), bias)))
         inner: Tensor = F.gelu(self.grow(self.between(h)), approximate="tanh")  # GPT-2's form
         added: Tensor = self.drop(self.shrink(inner))
         return h + added
 
-    def _attend(self, z: Tensor) -> Tensor:
+    def _attend(self, z: Tensor, bias: Tensor | None) -> Tensor:
         """Every cell to every cell: there is no mask."""
         n, cells, width = z.shape
         parts = self.split(z).view(n, cells, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)
-        mixed = F.scaled_dot_product_attention(query, key, value, dropout_p=self.dropout if self.training else 0.0)
+        dropped = self.dropout if self.training else 0.0
+        mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=bias, dropout_p=dropped)
         return mixed.transpose(1, 2).reshape(n, cells, width)
+
+
+def _shared(cells: int, size: int) -> NDArray[np.int64]:
+    """[cells, cells] what two cells of a Sudoku share: 1 for the row, 2 for the column and 4 for the box, added up."""
+    box = default_box(size)
+    if cells != size**2 or box is None:
+        raise ValueError(f"cells = {cells}, size = {size}: relations are those of a Sudoku with its usual boxes")
+    units = shape(size, box).units
+    found: NDArray[np.int64] = (units[:, None] == units[None]) @ np.array([1, 2, 4])
+    return found

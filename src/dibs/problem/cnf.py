@@ -1,9 +1,8 @@
-"""Propositional formulas in conjunctive normal form, and the DIMACS text for them."""
+"""Propositional formulas in conjunctive normal form, with or without groups that have bounds; their DIMACS text."""
 
 from __future__ import annotations
 
 import os
-import re
 import textwrap
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -13,35 +12,42 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.problem.dimacs import Bound, Clause, Dimacs
 from dibs.problem.limits import DEFAULT, InputLimits
+from dibs.problem.linear import Unequal, counted, impossible_bounds
 from dibs.problem.structure import Flat, Instance, Structure
-from dibs.problem.text import InputError, Source, open_text
+from dibs.problem.text import Source, open_text
 from dibs.writing import write
-
-Clause = tuple[int, ...]
-
-MOST = 2**31 - 1  # variables or clauses
-SHOWN = 40  # characters of a token that messages show
-
-_NUMBER = re.compile(r"[+-]?[0-9]+")  # what `int` takes besides, as digits of other scripts, is no DIMACS
 
 
 class CNF(Instance):
     """Clauses over variables 1..`variables`, as signed numbers. Immutable; equal by content.
 
-    Literal 2 (v - 1) is "v is True", 2 (v - 1) + 1 is "v is False"; a solution is a list of signed numbers.
+    `groups` are (least, most, literals): so many of the signed numbers are true. A formula of python-sat (`CNF`,
+    `CNFPlus`) may be given in place of all three. Literal 2 (v - 1) is "v is True", 2 (v - 1) + 1 is "v is False"; a
+    solution is a list of signed numbers.
     """
 
-    __slots__ = ("_structure", "clauses", "variables")
+    __slots__ = ("_structure", "clauses", "groups", "variables")
     family: ClassVar[str] = "cnf"
 
-    def __init__(self, variables: int, clauses: Iterable[Iterable[int]]) -> None:
+    def __init__(
+        self,
+        variables: int | Any,
+        clauses: Iterable[Iterable[int]] | None = None,
+        groups: Iterable[tuple[int, int, Iterable[int]]] = (),
+    ) -> None:
+        if clauses is None:
+            variables, clauses, groups = _of_pysat(variables)
         try:
             self.variables = index(variables)
         except TypeError:
             raise ValueError(f"{variables!r} variables: it must be a whole number") from None
         self.clauses: tuple[Clause, ...] = tuple(
-            _clause(clause, number, self.variables) for number, clause in enumerate(clauses, 1)
+            _clause(clause, f"clause {number}", self.variables) for number, clause in enumerate(clauses, 1)
+        )
+        self.groups: tuple[Bound, ...] = tuple(
+            _bound(group, f"group {number}", self.variables) for number, group in enumerate(groups, 1)
         )
         self._structure: Structure | None = None
         if self.variables < 0:
@@ -55,8 +61,9 @@ class CNF(Instance):
                 2 * self.variables,
                 decide=np.arange(2 * self.variables, dtype=np.int64).reshape(-1, 2),
                 at_least_one=self._asking(),
-                family="cnf",
-                shape=(self.variables, len(self.clauses)),
+                bounded=[(least, most, _numbers(literals)) for least, most, literals in self.groups],
+                family="knf" if self.groups else "cnf",
+                shape=(self.variables, len(self.clauses) + len(self.groups)),
             )
         return self._structure
 
@@ -80,16 +87,21 @@ class CNF(Instance):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CNF):
             return NotImplemented
-        return self.variables == other.variables and self.clauses == other.clauses
+        return self._content == other._content
 
     def __hash__(self) -> int:
-        return hash((self.variables, self.clauses))
+        return hash(self._content)
+
+    @property
+    def _content(self) -> tuple[Any, ...]:
+        return self.variables, self.clauses, self.groups
 
     def __repr__(self) -> str:
-        return f"<CNF, {self.variables} variables, {len(self.clauses)} clauses>"
+        bounds = f", {len(self.groups)} groups" if self.groups else ""
+        return f"<CNF, {self.variables} variables, {len(self.clauses)} clauses{bounds}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return CNF, (self.variables, self.clauses)
+        return CNF, self._content
 
     @classmethod
     def parse(cls, text: str, *, limits: InputLimits = DEFAULT) -> Self:
@@ -107,7 +119,7 @@ class CNF(Instance):
         cls, lines: Iterable[str], file: str | None = None, *, first: int = 1, limits: InputLimits = DEFAULT
     ) -> Self:
         """A formula from lines of DIMACS text, the first of which has the number `first` in `file`."""
-        return cls(*_Dimacs(file, limits).read(lines, first))
+        return cls(*Dimacs(file, limits).read(lines, first))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """DIMACS text as a file, which is there whole or not at all."""
@@ -125,125 +137,92 @@ class CNF(Instance):
         for number, clause in enumerate(self.clauses, 1):
             if true.isdisjoint(clause):
                 return f"clause {number} ({' '.join(map(str, clause)) or 'empty'}) is not satisfied"
+        for number, (least, most, literals) in enumerate(self.groups, 1):
+            count = sum(literal in true for literal in literals)
+            if not least <= count <= most:
+                return f"group {number} has {count} true literals, not {least} to {most}"
         return None
 
     def line(self, solution: Iterable[int] | None = None) -> str:
         if solution is None:
-            return f"p cnf {self.variables} {len(self.clauses)} " + " ".join(_clause_texts(self.clauses))
+            return " ".join(self._lines())
         return " ".join(map(str, solution))
 
     def format(self, solution: Iterable[int] | None = None) -> str:
-        """DIMACS text; of a solution its `v` lines, as SAT solvers print them."""
+        """DIMACS text, with groups as KNF; of a solution its `v` lines, as SAT solvers print them."""
         if solution is None:
-            return "\n".join([f"p cnf {self.variables} {len(self.clauses)}", *_clause_texts(self.clauses)]) + "\n"
+            return "\n".join(self._lines()) + "\n"
         text = " ".join(map(str, [*solution, 0]))
         # A minus must stay with its number, so lines break at blanks only.
         lines = textwrap.wrap(text, 76, break_on_hyphens=False, break_long_words=False)
         return "\n".join(f"v {line}" for line in lines)
 
+    def _lines(self) -> Iterator[str]:
+        bounds = [line for group in self.groups for line in _bound_texts(*group)]
+        kind = "knf" if self.groups else "cnf"
+        yield f"p {kind} {self.variables} {len(self.clauses) + len(bounds)}"
+        yield from _clause_texts(self.clauses)
+        yield from bounds
 
-def _clause(literals: Iterable[int], number: int, variables: int) -> Clause:
+
+def _clause(literals: Iterable[int], what: str, variables: int) -> Clause:
     """Whole numbers of Python or NumPy, as Python's; 1.5 is none."""
     try:
         clause = tuple(map(int, map(index, literals)))
     except TypeError:
-        raise ValueError(f"clause {number}: literals are whole numbers") from None
+        raise ValueError(f"{what}: literals are whole numbers") from None
     for literal in clause:
         if not 0 < abs(literal) <= variables:
-            raise ValueError(f"clause {number}: literal {literal} is out of range 1..{variables}")
+            raise ValueError(f"{what}: literal {literal} is out of range 1..{variables}")
     return clause
+
+
+def _bound(group: Any, what: str, variables: int) -> Bound:
+    try:
+        least, most, members = group
+        least, most = index(least), index(most)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what}: write (least, most, literals), the first two as whole numbers") from None
+    literals = _clause(members, what, variables)
+    if len(set(literals)) < len(literals):
+        twice = next(z for i, z in enumerate(literals) if z in literals[:i])
+        raise ValueError(f"{what}: literal {twice} is there twice")
+    if impossible := impossible_bounds(least, most, len(literals)):
+        raise ValueError(f"{what}: {impossible}")
+    return least, min(most, len(literals)), literals
+
+
+def _of_pysat(formula: Any) -> tuple[int, Iterable[Iterable[int]], list[tuple[int, int, Iterable[int]]]]:
+    """Variables, clauses and groups of a formula of python-sat."""
+    if not hasattr(formula, "clauses") or not hasattr(formula, "nv"):
+        raise TypeError(f"CNF({formula!r}): give variables and clauses, or a formula of python-sat")
+    groups: list[tuple[int, int, Iterable[int]]] = []
+    clauses = list(formula.clauses)
+    for number, (literals, bound, *weights) in enumerate(getattr(formula, "atmosts", []), 1):
+        factors = weights[0] if weights else [1] * len(literals)
+        try:
+            found = counted(zip(factors, literals, strict=True), None, bound)
+        except Unequal as error:
+            raise ValueError(f"at-most constraint {number}: {error}") from None
+        if found.possible:
+            groups.append((found.least, found.most, found.literals))
+        else:
+            clauses.append([])
+    return formula.nv, clauses, groups
+
+
+def _numbers(clause: Clause) -> list[int]:
+    """The structure's numbers of signed literals."""
+    return [2 * z - 2 if z > 0 else -2 * z - 1 for z in clause]
 
 
 def _clause_texts(clauses: Iterable[Clause]) -> Iterator[str]:
     return (" ".join(map(str, (*clause, 0))) for clause in clauses)
 
 
-class _Dimacs:
-    """One reading of a DIMACS text; knows where it is, for the errors.
-
-    It reads what common solvers read: comments anywhere, also behind a clause; clauses over several lines or several on
-    one; `%` as an end. It refuses what could be a damaged file: more or fewer clauses than the header says, variables
-    beyond it, a last clause without its 0.
-    """
-
-    def __init__(self, file: str | None, limits: InputLimits) -> None:
-        self.file = file
-        self.limits = limits
-        self.number = 0
-        self.header: tuple[int, int, int] | None = None  # variables, clauses, its line
-        self.clauses: list[Clause] = []
-        self.open: list[int] = []  # the clause that waits for its 0
-        self.opened = (0, "", 0)  # the line where it began: number, text, and which token
-        self.ended = False
-
-    def error(self, message: str, column: int | None = None, line: int | None = None) -> InputError:
-        return InputError(message, self.file, line or self.number or 1, column)
-
-    def read(self, lines: Iterable[str], first: int) -> tuple[int, list[Clause]]:
-        for self.number, line in enumerate(lines, first):
-            text = line.lstrip()
-            if not text or text[0] == "c":
-                continue
-            if text[0] == "p":
-                self.read_header(line)
-            else:
-                self.read_clauses(line)
-            if self.ended:
-                break
-        return self.finish()
-
-    def read_header(self, line: str) -> None:
-        column = len(line) - len(line.lstrip()) + 1
-        if self.header:
-            raise self.error("a second header 'p cnf'", column)
-        found = re.fullmatch(r"\s*p\s+cnf\s+([0-9]+)\s+([0-9]+)\s*", line)
-        if not found:
-            raise self.error("the header must be 'p cnf VARIABLES CLAUSES'", column)
-        for number, place in ((found[1], found.start(1)), (found[2], found.start(2))):
-            if len(number) > len(str(MOST)) or int(number) > MOST:
-                shown = number[:SHOWN]
-                raise self.error(f"{shown} is more than {MOST}, the most that solvers count to", place + 1)
-        if int(found[1]) > self.limits.max_variables:
-            raise self.error(self.limits.excess("max_variables", "variables"), found.start(1) + 1)
-        self.header = int(found[1]), int(found[2]), self.number
-
-    def read_clauses(self, line: str) -> None:
-        variables = self.header[0] if self.header else -1
-        for position, token in enumerate(line.split()):
-            if token[0] == "%":  # how the files of the SATLIB collection end
-                self.ended = True
-            if token[0] in "%c":  # a comment
-                return
-            if variables < 0:
-                raise self.error("a clause before the header 'p cnf VARIABLES CLAUSES'", _column(line, position))
-            if not _NUMBER.fullmatch(token):
-                raise self.error(f"'{token[:SHOWN]}' is not a whole number", _column(line, position))
-            literal = int(token[:SHOWN])  # longer ones are out of range either way
-            if literal == 0:
-                self.clauses.append(tuple(self.open))
-                self.open = []
-            elif -variables <= literal <= variables:
-                if not self.open:
-                    self.opened = self.number, line, position
-                self.open.append(literal)
-                if len(self.open) > self.limits.max_clause:
-                    raise self.error(self.limits.excess("max_clause", "literals in a clause"), _column(line, position))
-            else:
-                message = f"literal {literal} is out of range: the header says {variables} variables"
-                raise self.error(message, _column(line, position))
-
-    def finish(self) -> tuple[int, list[Clause]]:
-        if not self.header:
-            raise self.error("no header 'p cnf VARIABLES CLAUSES'", 1)
-        variables, clauses, line = self.header
-        if self.open:
-            number, text, position = self.opened
-            raise self.error("the last clause has no 0 at its end", _column(text, position), number)
-        if len(self.clauses) != clauses:
-            raise self.error(f"header says {clauses} clauses, file has {len(self.clauses)}", 1, line)
-        return variables, self.clauses
-
-
-def _column(line: str, position: int) -> int:
-    """Where the token with that number begins."""
-    return [found.start() for found in re.finditer(r"\S+", line)][position] + 1
+def _bound_texts(least: int, most: int, literals: Clause) -> Iterator[str]:
+    """Lines of KNF, which has at-least constraints only: at most k of n is at least n - k of the negations."""
+    if least or most == len(literals):
+        yield " ".join(map(str, ("k", least, *literals, 0)))
+    if most < len(literals):
+        yield " ".join(map(str, ("k", len(literals) - most, *(-z for z in literals), 0)))

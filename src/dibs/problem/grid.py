@@ -111,7 +111,9 @@ class Grid(Instance):
     # Text to grid
 
     @classmethod
-    def _parse(cls, text: str, box: Box | None, repeats: bool = False) -> Self:
+    def _parse(cls, text: str | ArrayLike, box: Box | None, repeats: bool = False) -> Self:
+        if not isinstance(text, str):
+            return cls._of_array(text, box, repeats)
         quick = cls._plain(text.strip(), box)
         if quick is not None:
             of, values = quick
@@ -126,6 +128,16 @@ class Grid(Instance):
         if not repeats and of.repeats(values):
             raise cls._repetition(of, values, cells)
         return cls._of(of, values)
+
+    @classmethod
+    def _of_array(cls, values: ArrayLike, box: Box | None, repeats: bool) -> Self:
+        """Numbers in place of a text, 0 for a blank."""
+        array = np.array(values).ravel()
+        grid = cls(array) if box is None else cls(array, box)
+        if not repeats and grid.shape.repeats(grid.values):
+            found = cls._repetition(grid.shape, grid.values, [Cell(str(v), 1, i + 1) for i, v in enumerate(array)])
+            raise InputError(found.message)
+        return grid
 
     @classmethod
     def _plain(cls, text: str, box: Box | None) -> tuple[Shape, Values] | None:
@@ -158,7 +170,8 @@ class Grid(Instance):
                 first = seen.setdefault((int(of.units[i, kind]), int(values[i])), i)
                 if first != i:
                     both = f"{cell_name(first, of.size)} and {cell_name(i, of.size)}"
-                    return cells[i].error(f"{both} are both {symbol_of(int(values[i]), of.size)}")
+                    square = "; if it is a Latin square, use --family latin" if kind == 2 else ""
+                    return cells[i].error(f"{both} are both {symbol_of(int(values[i]), of.size)}{square}")
         raise AssertionError("no repetition")
 
     @classmethod

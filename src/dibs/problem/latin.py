@@ -28,10 +28,11 @@ class Latin(Grid):
         super().__init__(values)
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse(cls, text: str | ArrayLike) -> Self:
         """One square: numbers set apart by blanks, or one character for each cell up to 35x35 (A = 10, ...).
 
-        Holes are . 0 _ - * ?; `#` begins a comment. Raises InputError that names line and column.
+        Holes are . 0 _ - * ?; `#` begins a comment. An array of numbers, 0 for a hole, will do as well. Raises
+        InputError that names line and column.
         """
         return cls._parse(text, None)
 

@@ -2,26 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from itertools import pairwise
+from operator import index
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.problem.structure import Instance, Structure, as_literals
+from dibs.problem.linear import impossible_bounds
+from dibs.problem.structure import Instance, Structure
 
-Group = Iterable[Any]  # numbers of literals, or their names
+Group = Iterable[Any]  # numbers of literals, or their names; `Not` of one is its negation
+KINDS = ("exactly_one", "at_most_one", "at_least_one", "implied")
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The negation of a literal, for any group of a `Problem`: Not("a"), Not(3)."""
+
+    literal: Any
+
+
+class Bounds(NamedTuple):
+    """A group with bounds: at least `least` and at most `most` of its literals are true."""
+
+    least: int
+    most: int
+    literals: Sequence[Any]
+    role: str | None = None  # what kind of group it is, for messages, plots and guides
+    implied: bool = False  # exactly one, and that it is not none follows from other groups
 
 
 class Problem(Instance):
     """Literals, numbered or named, and groups over them.
 
-        Problem(["a", "b", "c"], exactly_one=[["a", "b"]], at_least_one=[["b", "c"]])
+        Problem(["a", "b", "c"], exactly_one=[["a", "b"]], at_least_one=[[Not("b"), "c"]], groups=[(0, 2, "abc")])
 
-    `implied` are exactly-one groups that follow from the others (used for propagation at level `hidden` only).
-    `decide` are the numbers of the exactly-one groups to branch on, by default all. A literal in none of them is
-    decided by itself, true or false, so that each solution is found exactly once.
+    `groups` are (least, most, literals), (least, most, literals, role) or `Bounds`. `implied` are exactly-one groups
+    that follow from the others (used for propagation at level `hidden` only). `decide` are the numbers of the
+    exactly-one groups to branch on, by default all. A literal in none of them is decided by itself, true or false, so
+    that each solution is found exactly once.
+
+    The negation of a literal is one of the structure's literals too, with a number from `literals` on; it is there if
+    a group or a given has it.
     """
 
     family: ClassVar[str] = "problem"
@@ -34,6 +60,7 @@ class Problem(Instance):
         at_most_one: Iterable[Group] = (),
         at_least_one: Iterable[Group] = (),
         implied: Iterable[Group] = (),
+        groups: Iterable[Sequence[Any]] = (),
         given: Group = (),
         decide: Iterable[int] | None = None,
     ) -> None:
@@ -45,39 +72,118 @@ class Problem(Instance):
         if self.names is not None and len(self._number) != len(self.names):
             twice = next(name for i, name in enumerate(self.names) if self._number[name] != i)
             raise ValueError(f"literals: {twice!r} is named twice")
+        self.negated: list[int] = []  # the literal that number `literals` + i negates
+        self._complement: dict[int, int] = {}
         self.exactly_one = self._numbered(exactly_one, "exactly_one")
         self.at_most_one = self._numbered(at_most_one, "at_most_one")
         self.at_least_one = self._numbered(at_least_one, "at_least_one")
         self.implied = self._numbered(implied, "implied")
-        self._given = np.array(self._numbers(given, "given"), np.int64)
+        self.groups = [self._bounds(group, f"groups[{i}]") for i, group in enumerate(groups)]
+        self._given = np.array(sorted(set(self._numbers(given, "given"))), np.int64)
         chosen = range(len(self.exactly_one)) if decide is None else decide
         self.decide = [int(i) for i in as_indices(chosen, len(self.exactly_one))]
+        self.decide_all = decide is None
 
     def _numbered(self, groups: Iterable[Group], what: str) -> list[list[int]]:
-        return [self._numbers(group, f"{what}[{i}]") for i, group in enumerate(groups)]
+        return [self._group(group, f"{what}[{i}]") for i, group in enumerate(groups)]
+
+    def _group(self, group: Group, what: str) -> list[int]:
+        """The literals of a group, ascending; one that is there twice would be counted twice, or once: refused."""
+        if not isinstance(group, Iterable) or (isinstance(group, Hashable) and group in self._number):
+            raise ValueError(f"{what}: {group!r} is no list of literals: write [[{group!r}, ...], ...]")
+        members = sorted(self._numbers(group, what))
+        for one, other in pairwise(members):
+            if one == other:
+                raise ValueError(f"{what}: {self._shown(one)} is there twice")
+        return members
+
+    def _bounds(self, group: Sequence[Any], what: str) -> Bounds:
+        if not isinstance(group, Sequence) or isinstance(group, str) or len(group) not in (3, 4, 5):
+            raise ValueError(f"{what}: write (least, most, literals) or (least, most, literals, role)")
+        role = group[3] if len(group) > 3 else None
+        implied = bool(group[4]) if len(group) > 4 else False
+        if role is not None and not isinstance(role, str):
+            raise ValueError(f"{what}: the role {role!r} is no text")
+        if role is not None:
+            what = f"{what} ({role})"
+        members = self._group(group[2], what)
+        try:
+            least, most = index(group[0]), index(group[1])
+        except TypeError:
+            raise ValueError(f"{what}: bounds are whole numbers, not {group[0]!r} and {group[1]!r}") from None
+        if impossible := impossible_bounds(least, most, len(members)):
+            raise ValueError(f"{what}: {impossible}")
+        if implied and (least, most) != (1, 1):
+            raise ValueError(f"{what}: only groups of exactly one may be implied")
+        return Bounds(least, min(most, len(members)), members, role, implied)
 
     def _numbers(self, group: Group, what: str) -> list[int]:
-        """The literals of a group, ascending, each once."""
+        """The numbers of literals and of negations, in the user's order."""
         members = list(group)
         if self.names is not None:
-            for name in members:
-                if name not in self._number:
-                    raise ValueError(f"{what}: {name!r} is not the name of a literal")
-            members = [self._number[name] for name in members]
-        return [int(i) for i in np.unique(as_literals(members, self.literals, what))]
+            try:
+                return [self._number[name] for name in members]  # most problems have no negations
+            except (KeyError, TypeError):
+                pass
+        return [self._negation(name, what) if isinstance(name, Not) else self._plain(name, what) for name in members]
+
+    def _plain(self, name: Any, what: str) -> int:
+        if self.names is not None:
+            try:
+                return self._number[name]
+            except (KeyError, TypeError):
+                raise ValueError(f"{what}: {name!r} is not the name of a literal") from None
+        try:
+            number = index(name)
+        except TypeError:
+            raise ValueError(f"{what}: literals are whole numbers, not {name!r}") from None
+        if not 0 <= number < self.literals:
+            raise ValueError(f"{what}: literal {number} is out of range 0..{self.literals - 1}")
+        return number
+
+    def _negation(self, of: Not, what: str) -> int:
+        if isinstance(of.literal, Not):
+            [number] = self._numbers([of.literal.literal], what)
+            return number
+        number = self._plain(of.literal, what)
+        if number not in self._complement:
+            self._complement[number] = self.literals + len(self.negated)
+            self.negated.append(number)
+        return self._complement[number]
 
     @cached_property
     def structure(self) -> Structure:
+        """Decision groups, then pairs of a literal and its negation, then the rest."""
         chosen = set(self.decide)
+        decide = [Bounds(1, 1, self.exactly_one[i]) for i in self.decide]
+        implied = [Bounds(1, 1, group) for group in self.implied]
+        others: list[Bounds] = []
+        for group in self.groups:
+            if group.implied:
+                implied.append(group)
+            elif group[:2] == (1, 1) and self.decide_all:
+                decide.append(group)
+            elif group[:2] != (0, len(group.literals)):  # otherwise it says nothing
+                others.append(group)
+        decide += [Bounds(1, 1, pair) for pair in self._pairs()]
+        exactly = [group for i, group in enumerate(self.exactly_one) if i not in chosen]
+        unnamed = len(self.at_most_one) + len(self.at_least_one)
+        roles = [g.role for g in decide] + [None] * len(exactly) + [g.role for g in implied] + [None] * unnamed
+        roles += [group.role for group in others]
         return Structure.build(
-            self.literals,
-            decide=[self.exactly_one[i] for i in self.decide],
-            exactly_one=[group for i, group in enumerate(self.exactly_one) if i not in chosen],
-            implied=self.implied,
+            self.literals + len(self.negated),
+            decide=[group.literals for group in decide],
+            exactly_one=exactly,
+            implied=[group.literals for group in implied],
             at_most_one=self.at_most_one,
             at_least_one=self.at_least_one,
+            bounded=[(group.least, group.most, group.literals) for group in others],
+            roles=roles if any(roles) else (),
             shape=(self.literals,),
         )
+
+    def _pairs(self) -> Iterator[tuple[int, int]]:
+        return ((of, self.literals + i) for i, of in enumerate(self.negated))
 
     @property
     def given(self) -> NDArray[np.int64]:
@@ -87,36 +193,50 @@ class Problem(Instance):
         return f"<Problem, {self.line()}>"
 
     def name(self, literal: int) -> Any:
+        if literal >= self.literals:
+            return Not(self.name(self.negated[literal - self.literals]))
         return literal if self.names is None else self.names[literal]
 
-    def decode(self, literals: NDArray[np.int64]) -> list[Any]:
-        return [self.name(literal) for literal in literals.tolist()]
+    def _shown(self, literal: int) -> str:
+        """How messages call a literal or a negation."""
+        name = self.name(literal)
+        return f"not {name.literal!r}" if isinstance(name, Not) and literal >= self.literals else repr(name)
+
+    def decode(self, literals: NDArray[np.int64]) -> Any:
+        """The true literals; negations go without saying."""
+        return [self.name(literal) for literal in literals.tolist() if literal < self.literals]
 
     def violation(self, solution: Iterable[Any]) -> str | None:
         try:
-            true = set(self._numbers(solution, "solution"))
+            true = {self._plain(literal, "solution") for literal in solution}
         except ValueError as error:
             return str(error)
+        true |= {number for of, number in self._pairs() if of not in true}
         missing = set(self._given.tolist()) - true
         if missing:
-            return f"{self.name(min(missing))!r} is given, but not true"
+            return f"{self._shown(min(missing))} is given, but not true"
         for what, groups, least, most in (
             ("exactly_one", self.exactly_one, 1, 1),
             ("at_most_one", self.at_most_one, 0, 1),
-            ("at_least_one", self.at_least_one, 1, self.literals),
+            ("at_least_one", self.at_least_one, 1, 2 * self.literals),
             ("implied", self.implied, 1, 1),
         ):
             for i, group in enumerate(groups):
                 count = len(true.intersection(group))
                 if not least <= count <= most:
                     return f"{what}[{i}] has {count} true literals"
+        for i, bounds in enumerate(self.groups):
+            count = len(true.intersection(bounds.literals))
+            if not bounds.least <= count <= bounds.most:
+                role = f" ({bounds.role})" if bounds.role else ""
+                return f"groups[{i}]{role} has {count} true literals, not {bounds.least} to {bounds.most}"
         return None
 
     def line(self, solution: Iterable[Any] | None = None) -> str:
         if solution is not None:
             return " ".join(map(str, solution))
-        parts = (self.exactly_one, self.at_most_one, self.at_least_one, self.implied)
-        return f"{self.literals} literals, {sum(map(len, parts))} groups"
+        count = len(self.groups) + sum(len(getattr(self, kind)) for kind in KINDS)
+        return f"{self.literals} literals, {count} groups"
 
     def format(self, solution: Iterable[Any] | None = None) -> str:
         return self.line() if solution is None else "\n".join(map(str, solution))
@@ -125,7 +245,7 @@ class Problem(Instance):
 def as_indices(indices: Iterable[int], groups: int) -> list[int]:
     """`decide`, checked: each group once, in the user's order."""
     chosen = list(dict.fromkeys(indices))
-    for index in chosen:
-        if not 0 <= index < groups:
-            raise ValueError(f"decide: there is no exactly_one[{index}]")
+    for number in chosen:
+        if not 0 <= number < groups:
+            raise ValueError(f"decide: there is no exactly_one[{number}]")
     return chosen

@@ -12,16 +12,19 @@ from dibs.problem.cnf import CNF
 from dibs.problem.grid import Grid
 from dibs.problem.latin import LARGEST, Latin
 from dibs.problem.limits import DEFAULT, InputLimits
+from dibs.problem.opb import read_opb
 from dibs.problem.shape import Box
+from dibs.problem.stored import from_json
 from dibs.problem.structure import Instance
 from dibs.problem.sudoku import Sudoku, check_box
 from dibs.problem.text import InputError, Lines, Source, open_text
 
-Family = Literal["auto", "sudoku", "latin", "cnf"]
+Family = Literal["auto", "sudoku", "latin", "cnf", "opb", "problem"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 Item = tuple[int, Instance | InputError]
 
-CNF_ENDINGS = tuple(ending + packed for ending in (".cnf", ".dimacs") for packed in ("", ".gz", ".xz"))
+ENDINGS: dict[str, Family] = {".cnf": "cnf", ".dimacs": "cnf", ".knf": "cnf", ".opb": "opb", ".json": "problem"}
+PACKED = (".gz", ".xz")
 PUZZLE_COLUMNS = ("quizzes", "quiz", "puzzles", "puzzle", "question")
 SOLUTION_COLUMNS = ("solutions", "solution", "answer")
 LARGEST_BATCH = 1024
@@ -49,7 +52,7 @@ def read_instances(
         raise ValueError(f"family {family!r} is none of {', '.join(FAMILIES)}")
     if box is not None:
         box = check_box(box)
-        if family in ("latin", "cnf"):
+        if family not in ("auto", "sudoku"):
             raise ValueError(f"box is for Sudokus, not for family {family!r}")
     return _read(source, family, box, name, limits)
 
@@ -65,10 +68,11 @@ class Start(NamedTuple):
 def _read(source: Source, family: Family, box: Box | None, name: str | None, limits: InputLimits) -> Iterator[Item]:
     with open_text(source, name, limits) as (file, lines):
         start = _start(lines, file)
+        family = _whole_file(start, file) or "sudoku" if family == "auto" else family
         grid = Latin if family == "latin" else Sudoku
         items: Iterable[Item]
-        if family == "cnf" or (family == "auto" and _is_cnf(start, file)):
-            items = [_read_cnf(chain([start.line], lines), file, start.number, limits)]
+        if family in ENDINGS.values():
+            items = [_read_whole(family, chain([start.line], lines), file, start.number, limits)]
         elif columns := _csv_columns(start.line):
             items = _read_csv(_batches(_csv_entries(lines, file, start.number, columns), lines), file, grid, box)
         else:
@@ -103,15 +107,32 @@ def _start(lines: Lines, file: str) -> Start:
     raise InputError("is empty" if blank else "has no puzzle", file)
 
 
-def _is_cnf(start: Start, file: str) -> bool:
-    return file.lower().endswith(CNF_ENDINGS) or start.line.split()[:2] == ["p", "cnf"]
+def _whole_file(start: Start, file: str) -> Family | None:
+    """The family of a file that is one instance, by its name or by how it begins; None: it is none."""
+    name = file.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    for ending, family in ENDINGS.items():
+        if name.endswith(ending):
+            return family
+    words = start.line.split()
+    if words[:2] in (["p", "cnf"], ["p", "knf"]):
+        return "cnf"
+    if words[0] == "*" and "#variable=" in start.line:
+        return "opb"
+    return "problem" if words[0].startswith("{") else None
 
 
-def _read_cnf(lines: Iterable[str], file: str, number: int, limits: InputLimits) -> Item:
+def _read_whole(family: Family, lines: Iterable[str], file: str, number: int, limits: InputLimits) -> Item:
+    """The one instance of a file."""
+    text = "".join(lines) if family == "problem" else ""
     try:
-        return number, CNF.from_lines(lines, file, first=number, limits=limits)
+        if family == "problem":
+            return number, from_json(text, file, limits)
+        read = read_opb if family == "opb" else CNF.from_lines
+        return number, read(lines, file, first=number, limits=limits)
     except InputError as error:
-        if error.line is None:  # the file itself cannot be read
+        if error.line is None and family != "problem":  # the file itself cannot be read
             raise
         return number, error
 

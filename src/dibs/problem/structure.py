@@ -1,7 +1,8 @@
 """Literals and groups: the one form that every family compiles to.
 
 A *literal* is one possible choice ("cell r4c7 is 5", "variable 12 is False"), numbered from 0.
-A *group* is a set of literals with a kind: exactly one, at most one or at least one of them is true.
+A *group* is a set of literals with a kind: exactly one, at most one or at least one of them is true. Groups with other
+bounds (at least 2, at most 4 of them) are *bounded* groups.
 
 A `Structure` is what all instances of one shape share (every 9x9 Sudoku has the same literals and groups);
 an `Instance` adds the literals that are given. The kernel's tables are built once per structure and level.
@@ -9,19 +10,22 @@ an `Instance` adds the literals that are given. The kernel's tables are built on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, wraps
 from itertools import chain
-from operator import index
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, TypeVar, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 Level = Literal["eliminate", "naked", "hidden"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+Made = TypeVar("Made")
+
+WIDEST = 64  # literals of a group that can be a domain of the tree search: bits of a word
 
 Ints = NDArray[np.integer[Any]]
 
@@ -54,6 +58,10 @@ class Structure:
 
     The first `decisions` groups are exactly-one groups to branch on. A literal in none of them is decided by itself,
     true or false; so a state that has decided them all has decided every literal.
+
+    `exclusive` and `need` hold for bounded groups too, as far as they go: at most four of them says neither, two or
+    three of them say that one is needed. What goes by them alone draws no wrong conclusion, but finds too little: a
+    structure that is `bounded` is for searches that look at `least` and `most`.
     """
 
     literals: int
@@ -64,10 +72,42 @@ class Structure:
     decisions: int
     family: str = "problem"  # how guides and messages call it: "sudoku", "latin", "cnf"
     shape: tuple[int, ...] = ()  # family-specific size, e.g. (box rows, box columns)
+    bounds: NDArray[np.int32] | None = None  # [groups, 2] least and most true members; None: the kinds say it all
+    roles: tuple[str | None, ...] = ()  # what kind of group each is, for messages, plots and guides; () : unnamed
 
     @property
     def groups(self) -> int:
         return len(self.start) - 1
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some group has bounds beyond exactly one, at most one and at least one."""
+        return self.bounds is not None
+
+    @cached_property
+    def least(self) -> NDArray[np.int32]:
+        """[groups] at least so many members are true."""
+        return (self.need > Need.NONE).astype(np.int32) if self.bounds is None else self.bounds[:, 0]
+
+    @cached_property
+    def most(self) -> NDArray[np.int32]:
+        """[groups] at most so many members are true: 1, or all where nothing is said."""
+        special = np.where(self.exclusive, 1, np.diff(self.start)).astype(np.int32)
+        return special if self.bounds is None else self.bounds[:, 1]
+
+    @cached_property
+    def beyond(self) -> NDArray[np.bool_]:
+        """[groups] whether the group's bounds say more than its kind."""
+        least, most = self.need > Need.NONE, np.where(self.exclusive, 1, np.diff(self.start))
+        further: NDArray[np.bool_] = (self.least != least) | (self.most != most)
+        return further
+
+    @cached_property
+    def disjoint(self) -> bool:
+        """Whether the groups to decide can be domains of a tree search: no literal in two of them, none too wide."""
+        end = self.start[self.decisions]
+        sizes = np.diff(self.start[: self.decisions + 1])
+        return bool(len(np.unique(self.member[:end])) == end and sizes.max(initial=0) <= WIDEST)
 
     def members(self, group: int) -> NDArray[np.int64]:
         return self.member[self.start[group] : self.start[group + 1]]
@@ -90,13 +130,17 @@ class Structure:
         at_most_one: Groups = (),
         at_least_one: Groups = (),
         implied: Groups = (),
+        bounded: Sequence[tuple[int, int, Sequence[int]]] = (),
+        roles: Sequence[str | None] = (),
         family: str = "problem",
         shape: tuple[int, ...] = (),
     ) -> Structure:
         """Lay the groups out, decision groups first.
 
         `decide` and `exactly_one` are exactly-one groups, `implied` are exactly-one groups whose at-least-one half
-        follows from the others (rows, columns and boxes of a Sudoku).
+        follows from the others (rows, columns and boxes of a Sudoku); `bounded` are (least, most, literals) of any
+        kind, each literal once. `roles` go with the groups in the order: decide, exactly one, implied, at most one, at
+        least one, bounded.
         """
         parts: list[tuple[Groups, bool, Need]] = [
             (decide, True, Need.REQUIRED),
@@ -105,16 +149,30 @@ class Structure:
             (at_most_one, True, Need.NONE),
             (at_least_one, False, Need.REQUIRED),
         ]
-        start, member = _compress([groups for groups, _, _ in parts])
+        exclusive = np.repeat([e for _, e, _ in parts], [len(g) for g, _, _ in parts]).astype(bool)
+        need = np.repeat([n for _, _, n in parts], [len(g) for g, _, _ in parts]).astype(np.uint8)
+        start, member = _compress([*(groups for groups, _, _ in parts), [members for _, _, members in bounded]])
+        bounds = None
+        if bounded:
+            least, most = (np.array(side, np.int32) for side in list(zip(*bounded, strict=True))[:2])
+            exclusive, need = (
+                np.append(exclusive, most <= 1),
+                np.append(need, np.where(least > 0, Need.REQUIRED, Need.NONE)),
+            )
+            kinds = np.stack([need > Need.NONE, np.where(exclusive, 1, np.diff(start))], 1).astype(np.int32)
+            bounds = kinds.copy()
+            bounds[len(bounds) - len(bounded) :] = np.stack([least, most], 1)
         return cls(
             literals=literals,
             start=start,
             member=member,
-            exclusive=np.repeat([e for _, e, _ in parts], [len(g) for g, _, _ in parts]).astype(bool),
-            need=np.repeat([n for _, _, n in parts], [len(g) for g, _, _ in parts]).astype(np.uint8),
+            exclusive=exclusive,
+            need=need.astype(np.uint8),
             decisions=len(decide),
             family=family,
             shape=shape,
+            bounds=None if bounds is None or (bounds == kinds).all() else bounds,
+            roles=tuple(roles),
         )
 
 
@@ -201,13 +259,18 @@ class Instance:
         raise NotImplementedError
 
 
-def as_literals(literals: Iterable[int], limit: int, what: str) -> NDArray[np.int64]:
-    """Check and convert a user's list of literal numbers."""
-    try:
-        array = np.array([index(literal) for literal in literals], dtype=np.int64)
-    except TypeError:
-        raise ValueError(f"{what}: literals are whole numbers") from None
-    if array.size and (array.min() < 0 or array.max() >= limit):
-        bad = int(array[(array < 0) | (array >= limit)][0])
-        raise ValueError(f"{what}: literal {bad} is out of range 0..{limit - 1}")
-    return array
+def per_structure(make: Callable[[Structure], Made]) -> Callable[[Structure], Made]:
+    """What `make` makes of a structure is made once, and goes with it: every formula has a structure of its own.
+
+    It must not refer to the structure, which would live as long as that does.
+    """
+    made: WeakKeyDictionary[Structure, Made] = WeakKeyDictionary()
+
+    @wraps(make)
+    def find(structure: Structure) -> Made:
+        found = made.get(structure)
+        if found is None:
+            found = made[structure] = make(structure)
+        return found
+
+    return find

@@ -6,6 +6,8 @@ from functools import cache
 from math import isqrt
 from typing import ClassVar, Self
 
+from numpy.typing import ArrayLike
+
 from dibs.problem.grid import Grid
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.symbols import MOST_SYMBOLS, counted
@@ -34,12 +36,12 @@ class Sudoku(Grid):
     lettered: ClassVar[int] = MOST_SYMBOLS
 
     @classmethod
-    def parse(cls, text: str, box: Box | None = None, *, repeats: bool = False) -> Self:
+    def parse(cls, text: str | ArrayLike, box: Box | None = None, *, repeats: bool = False) -> Self:
         """One puzzle, on one line or as a grid, with or without lines between the boxes.
 
         Blanks are . 0 _ - * ?; values above 9 are letters (A = 10, ..., @ = 36) or numbers set apart by blanks;
-        `#` begins a comment. `box` is (rows, columns) of a box; by default the most square one;
-        `repeats` lets equal givens in a unit pass, for a grid that is still being written.
+        `#` begins a comment. An array of numbers, 0 for a blank, will do as well. `box` is (rows, columns) of a box; by
+        default the most square one; `repeats` lets equal givens in a unit pass, for a grid that is still being written.
         Raises InputError that names line and column.
         """
         return cls._parse(text, box, repeats)

@@ -64,7 +64,7 @@ def described(options: Options, guidance: Guidance) -> str:
     parts += [f"guide {guidance.guide}", f"trigger {options.trigger}"] if guided else [f"values {options.order}"]
     parts += [f"alpha {guidance.alpha:g}"] if guided and not options.guide_selects else []
     parts += [f"{guidance.steps} steps"] if guidance.steps > 1 else []
-    for name in ("select", "keep", "asks", "strategy"):
+    for name in ("select", "reuse", "max_asks", "strategy"):
         if getattr(options, name) != getattr(usual, name):
             parts.append(f"{name} {getattr(options, name)}")
     return ", ".join(parts)

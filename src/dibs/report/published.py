@@ -112,3 +112,31 @@ TABLE3: dict[int, dict[str, Formulas]] = {
         DIBS: Formulas(13.53, 5.88, 1.66, 10, 6),
     },
 }
+
+
+class Solved(NamedTuple):
+    """The share of a published set that a solver has solved within a time."""
+
+    solver: str
+    seconds: int
+    share: float
+
+
+# Latin squares, by the label of their class: Pan and others (SRLS, IJCAI 2024), one thread.
+SETS: dict[str, tuple[Solved, ...]] = {
+    label: tuple(
+        Solved(name, 1000, share) for name, share in zip(("CP-SAT 9.7", "Gurobi 11", "SRLS"), some, strict=True)
+    )
+    for label, some in {
+        "qwh 50": (0.828, 0.508, 0.9994),
+        "qwh 60": (0.363, 0.170, 1.0),
+        "qwh 70": (0.168, 0.167, 1.0),
+        "color03": (0.526, 0.368, 0.928),
+    }.items()
+}
+# Of 3,000 runs: 100 squares, 30 seeds each.
+SETS["qwh 50, 70 % filled"] = (
+    Solved("MMCOL", 10, 53 / 3000),
+    Solved("FastLSC", 10, 539 / 3000),
+    Solved("SRLS", 10, 2189 / 3000),
+)

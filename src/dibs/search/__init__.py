@@ -1,19 +1,7 @@
-"""The exact search: options in, outcomes out."""
+"""The exact search: options in, outcomes out. The calls that most users need are in `dibs.solving`."""
 
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution
 from dibs.search.plan import Plan
-from dibs.search.solve import count_solutions, is_unique, plan, solve, solve_many
 
-__all__ = [
-    "Options",
-    "Outcome",
-    "Plan",
-    "Status",
-    "WrongSolution",
-    "count_solutions",
-    "is_unique",
-    "plan",
-    "solve",
-    "solve_many",
-]
+__all__ = ["Options", "Outcome", "Plan", "Status", "WrongSolution"]

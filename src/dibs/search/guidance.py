@@ -9,6 +9,7 @@ from dibs.problem.structure import Structure
 from dibs.ranges import check, option
 
 MOST_STEPS = 64
+MOST_ROUNDS = 4096
 
 Runtime = Literal["auto", "onnx"]
 
@@ -26,6 +27,7 @@ class Guidance:
     runtime: Runtime = option(
         "auto", "what runs the model; auto: ONNX Runtime, or compiled code where it is faster", Runtime
     )
+    rounds: int | None = option(None, "rounds of a relational guide; by default as its card says", None, 1, MOST_ROUNDS)
     network_only: bool = option(False, "a relational guide's network alone, without following singles first")
 
     def __post_init__(self) -> None:

@@ -60,11 +60,20 @@ class Outcome:
         """This search as a part of several."""
         return Part(self.search, self.nodes, self.backtracks, self.asks, self.seconds, self.guide_seconds)
 
+    def __getitem__(self, variable: Any) -> Any:
+        """The value of a variable of a `Model`, by itself or by its name, in the solution."""
+        if self.solution is None:
+            raise LookupError(f"there is no solution to look into: {self.status}")
+        return self.solution[variable]
+
     def as_dict(self) -> dict[str, Any]:
         """What `dibs solve --json` says of it."""
         return {
             "status": self.status.value,
-            "solution": self.solution,
+            # JSON has texts as keys only, and names of variables may be anything.
+            "solution": {str(k): v for k, v in self.solution.items()}
+            if isinstance(self.solution, dict)
+            else self.solution,
             "nodes": self.nodes,
             "backtracks": self.backtracks,
             "asks": self.asks,

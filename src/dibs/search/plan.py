@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Literal
 
-from dibs.problem.structure import Structure
+from dibs.problem.structure import WIDEST, Structure
 from dibs.search.external.registry import ENGINES, check_guide, find
 from dibs.search.guidance import Guidance, suited_name
 from dibs.search.options import (
@@ -28,6 +28,8 @@ from dibs.search.options import (
 
 PolicyName = Literal["auto", "guided", "paper", "plain"]
 
+GRIDS = ("sudoku", "latin")
+EASY = 1_000  # nodes of the plain search that an own problem gets before the nogood search
 LARGE = 256  # cells of the largest grid that the tree search is best at: 16x16
 LARGE_RUN = 256  # failures of the shortest run in larger ones
 LARGE_EASY = 96  # nodes there before the guide comes in: a node costs ten times as much as in a small grid
@@ -60,7 +62,7 @@ FREE = ("auto", "guided")  # policies that choose the search by the problem
 
 OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
-OF_ENGINES = ("max_seconds", "seed", "guide", "threads", "runtime", "network_only")  # what other engines take
+OF_ENGINES = ("max_seconds", "seed", "guide", "threads", "runtime", "rounds", "network_only")  # what other engines take
 HOW = tuple(name for name in OPTIONS if name not in LIMITS)  # fields that say how to search
 
 
@@ -73,6 +75,7 @@ class Plan:
     guidance: Guidance  # `guide` is a guide's name or folder, never `auto`; None: no guide that has a name
     guided: bool  # a guide is asked, by name or the user's own
     notes: tuple[str, ...] = ()  # what was decided, and why
+    easy: int | None = None  # nodes of a plain tree search that goes first; the nogood search gets what that leaves
 
     @property
     def raced(self) -> bool:
@@ -108,7 +111,8 @@ class Plan:
         guidance = {
             name: getattr(self.guidance, name) for name in GUIDANCE if self.guidance.guide and name not in unused
         }
-        return {"search": self.search, **options, **guidance, "notes": list(self.notes)}
+        first = {} if self.easy is None else {"easy": self.easy}
+        return {"search": self.search, **first, **options, **guidance, "notes": list(self.notes)}
 
 
 @dataclass(frozen=True)
@@ -214,28 +218,56 @@ class Request:
             guidance = replace(guidance, guide=name) if guided else Guidance()
             if why:
                 notes.append(why)
-        search = "tree"
+        search, easy = "tree", None
         if self.engine != "own":
             search = self.engine
         elif self._nogoods(structure):
             search = "nogoods"
             options = self._nogood_options(options)
-            if "strategy" not in self.said:
-                notes.append(f"nogoods because the grid has more than {LARGE} cells")
+            if "strategy" not in self.said and "root" not in self.said:
+                easy, why = self._why_nogoods(structure)
+                notes.append(why)
         else:
-            options = self._tree_options(options, guided, notes)
-        return Plan(search, options, guidance, guided, tuple(notes))
+            if guided and options.max_solutions > 1 and options.guide_after is not None:
+                options = replace(options, guide_after=None)  # from the first node on, for whoever wants a guide
+                if not self._about_a_guide:
+                    notes.append("without the guide: a second search would find the same solutions again")
+                    guided, guidance = False, Guidance()
+            options = self._tree_options(options, guided)
+        return Plan(search, options, guidance, guided, tuple(notes), easy)
+
+    def _why_nogoods(self, structure: Structure) -> tuple[int | None, str]:
+        """Why a policy takes the nogood search, and for how many nodes the tree search may try before."""
+        if structure.bounded:
+            return None, "nogoods because there are groups with bounds"
+        if structure.family in GRIDS:
+            return None, f"nogoods because the grid has more than {LARGE} cells"
+        if not structure.disjoint:
+            return None, f"nogoods because groups to decide overlap, or have more than {WIDEST} literals"
+        return EASY, "nogoods for a problem of your own that is not easy"
 
     def _nogoods(self, structure: Structure) -> bool:
         """Whether it was said, or the policy may choose and nothing that was said is against it."""
         said = self.said
         if said.get("strategy") == "nogoods" or "root" in said:
             return True
-        grid = structure.family in ("sudoku", "latin") and structure.decisions > LARGE
+        suits = structure.family == "problem" or (structure.family in GRIDS and structure.decisions > LARGE)
         free = self.policy in FREE and not any(name in said for name in ("strategy", *OF_TREE))
         one = said.get("max_solutions", 1) == 1
         orders = said.get("order", "ascending") in NOGOOD_ORDERS
-        return grid and free and one and orders and said.get("level") != "eliminate"
+        if structure.bounded:
+            self._check_bounded()
+            return True
+        return suits and free and one and orders and said.get("level") != "eliminate"
+
+    def _check_bounded(self) -> None:
+        """Groups with bounds are for the nogood search, whatever the policy: refuse what that does not do."""
+        said, what = self.said, "a problem that has groups with bounds"
+        if said.get("max_solutions", 1) > 1:
+            raise ValueError(f"max_solutions = {said['max_solutions']!r}: {what} is searched for one solution")
+        if said.get("strategy") is not None:
+            raise ValueError(f"strategy = {said['strategy']!r}: {what} needs strategy nogoods")
+        self._check_nogoods(what)
 
     def _nogood_options(self, options: Options) -> Options:
         usual = Options()
@@ -250,12 +282,16 @@ class Request:
             **{name: getattr(usual, name) for name in OF_TREE if name in OPTIONS},
         )
 
-    def _tree_options(self, options: Options, guided: bool, notes: list[str]) -> Options:
+    @property
+    def _about_a_guide(self) -> bool:
+        """Whether anything that was said is about a guide."""
+        said = self.said
+        named = any(said.get(name) is not None for name in (*GUIDANCE, *OF_GUIDES))
+        return self.own_guide or named or said.get("select") == "confident"
+
+    def _tree_options(self, options: Options, guided: bool) -> Options:
         if not guided:
             options = without_guide(options, keep=self.said)
-        elif options.max_solutions > 1 and options.guide_after is not None:
-            notes.append("without the guide: a second search would find the same solutions again")
-            options = without_guide(options)
         if options.max_solutions > 1 and options.strategy != "dfs":
             options = replace(options, strategy="dfs")
         if options.strategy == "dfs" and "restart_base" in self.said:
@@ -308,11 +344,12 @@ def _described(plan: Plan) -> list[str]:
     if plan.search not in ("tree", "nogoods"):
         takes = ENGINES[plan.search].takes
         return [f"engine {plan.search}", f"guide {guide}, asked once for {takes}" if guide else "no guide", *limits]
+    first = f"plain tree search for {plan.easy:,} nodes, then " if plan.easy is not None else ""
     if plan.search == "nogoods":
         root = "singles and locked sets" if o.root == "locked" else "singles"
         when = f"asked about the root after {o.guide_after:,} nodes" if o.guide_after else "asked about the root"
         return [
-            f"nogood search on what {root} leave open at the root, level {o.level}",
+            f"{first}nogood search on what {root} leave open at the root, level {o.level}",
             f"values {o.order}, runs of {o.restart_base:,} failures and more",
             f"guide {guide}, {when}, then on dives" if guide else "no guide",
             *limits,

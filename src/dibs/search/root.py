@@ -1,8 +1,9 @@
 """What follows from the literals that are given, before any choice: the one root propagation of the project.
 
     level       what it does
-    eliminate   a true literal takes the others out of its at-most-one groups
-    naked       and a group that needs a true literal takes its last open one (needs that others imply do not count)
+    eliminate   a true literal takes the others out of its at-most-one groups, as the last that a bound allows does
+    naked       and a group that needs a true literal takes its last open one (needs that others imply do not count),
+                one that needs several takes all that are left
     hidden      and so do groups whose need other groups imply
     `locked`    beyond a level: where all open literals of an exactly-one group are in another group too, the rest of
                 that one is out, as with a Sudoku's lines and boxes
@@ -38,6 +39,8 @@ class Groups(NamedTuple):
     begin: Ints  # [L+1] where each literal's groups begin
     group: Ints
     exclusive: Bools  # [G] at most one member is true
+    least: NDArray[np.int32]  # [G] at least so many members are true
+    most: NDArray[np.int32]  # [G] and at most
 
 
 class Root(NamedTuple):
@@ -58,7 +61,8 @@ def groups_of(structure: Structure) -> Groups:
     if found is None:
         begin, group = structure.memberships
         arrays = structure.start.copy(), structure.member.copy(), begin.copy(), group.copy()
-        found = _known[structure] = Groups(*arrays, structure.exclusive.copy())
+        kinds = structure.exclusive.copy(), structure.least.copy(), structure.most.copy()
+        found = _known[structure] = Groups(*arrays, *kinds)
     return found
 
 
@@ -142,8 +146,8 @@ def settle_one(s: State, groups: Groups, room: Scratch, forcing: Bools, locked: 
     for g in range(len(forcing)):
         if emptied and room.left[g] == 0:
             room.held[g] = 1
-        if groups.exclusive[g] and room.held[g] > 0:
-            consistent = consistent and room.held[g] == 1
+        if room.held[g] >= groups.most[g]:
+            consistent = consistent and room.held[g] == groups.most[g]
             close(s, g, -1, groups, forcing, locked, room)
     return consistent and follow(s, groups, forcing, locked, room)
 
@@ -166,7 +170,7 @@ def count(s: State, groups: Groups, room: Scratch) -> None:
 def follow(s: State, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> bool:
     """All that follows from a state that was counted: in place. Whether it is consistent.
 
-    Groups that have their true literal are `held`, and have no open one left where they are exclusive.
+    Groups that have all the true literals that they may have, have no open one left.
     """
     for g in range(len(forcing)):
         touch(g, groups, forcing, locked, room)
@@ -175,14 +179,16 @@ def follow(s: State, groups: Groups, forcing: Bools, locked: bool, room: Scratch
         room.ends[HEAD] = after(room.ends[HEAD], len(forcing))
         room.ends[WAITING] -= 1
         room.waits[g] = False
-        if room.held[g] > 0:
+        lacking = groups.least[g] - room.held[g]
+        if lacking <= 0:
             continue
-        if room.left[g] == 0:
+        if room.left[g] < lacking:
             return False
         v = first_open(s, g, groups)
-        if room.left[g] == 1:
+        if room.left[g] == lacking:
             take(s, v, groups, forcing, locked, room)
-        else:
+            touch(g, groups, forcing, locked, room)
+        elif groups.exclusive[g]:
             for e in range(groups.begin[v], groups.begin[v + 1]):
                 other = groups.group[e]
                 if other != g and groups.exclusive[other] and inside(s, g, other, groups):
@@ -193,8 +199,9 @@ def follow(s: State, groups: Groups, forcing: Bools, locked: bool, room: Scratch
 @part
 def touch(g: Int, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> None:
     """Queue a group that something may follow from."""
-    wanted = room.left[g] < 2 or (locked and groups.exclusive[g])
-    if wanted and forcing[g] and room.held[g] == 0 and not room.waits[g]:
+    lacking = groups.least[g] - room.held[g]
+    wanted = room.left[g] <= lacking or (locked and groups.exclusive[g])
+    if wanted and forcing[g] and lacking > 0 and not room.waits[g]:
         room.queue[room.ends[TAIL]] = g
         room.ends[TAIL] = after(room.ends[TAIL], len(forcing))
         room.ends[WAITING] += 1
@@ -216,7 +223,7 @@ def take(s: State, v: Int, groups: Groups, forcing: Bools, locked: bool, room: S
         room.held[groups.group[e]] += 1
         room.left[groups.group[e]] -= 1
     for e in range(groups.begin[v], groups.begin[v + 1]):
-        if groups.exclusive[groups.group[e]]:
+        if room.held[groups.group[e]] >= groups.most[groups.group[e]]:
             close(s, groups.group[e], -1, groups, forcing, locked, room)
 
 

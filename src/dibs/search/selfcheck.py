@@ -77,16 +77,18 @@ def watched(
 
 def check_state(p: Problem, m: Memory) -> None:
     """Raise Unsound where a group's counts, the trail or the watches are not what the literals' states say."""
-    owner = np.repeat(np.arange(len(p.need)), np.diff(p.group_start))
+    groups, special = len(p.group_start) - 1, len(p.need)
+    owner = np.repeat(np.arange(groups), np.diff(p.group_start))
     state = m.state[p.group_member]
     trail = m.trail[: m.counts[arrays.TRAIL]]
     alive, true = state != arrays.FALSE, state == arrays.TRUE
     nogoods = int(m.counts[arrays.NOGOODS])
     watches = sorted(_watches(m))
     faults = {
-        "left": (np.bincount(owner[alive], minlength=len(p.need)) != m.left).any(),
-        "total": (np.bincount(owner[alive], p.group_member[alive], len(p.need)) != m.total).any(),
-        "held": (np.bincount(owner[true], minlength=len(p.need)) != m.held).any(),
+        "left": (np.bincount(owner[alive], minlength=groups) != m.left).any(),
+        "total": (np.bincount(owner[alive], p.group_member[alive], groups) != m.total)[:special].any(),
+        "held": (np.bincount(owner[true], minlength=groups) != m.held).any(),
+        "position": (m.trail[m.position[trail]] != trail).any(),
         "trail": len(set(trail.tolist())) != len(trail) or (m.state != arrays.OPEN).sum() != len(trail),
         "weight": not (np.isfinite(m.weight) & (m.weight > 0)).all(),
         "watches": watches != list(range(2 * nogoods)),
@@ -127,10 +129,21 @@ class Judge:
                 self._groups.append(members)
             if p.exclusive[g]:
                 self._groups += [[-a, -b] for i, a in enumerate(members) for b in members[:i]]
+        self._bound(p)
         self._root: set[int] = set()  # literals that the root has decided, as clauses have them
         self._known: set[frozenset[int]] = set()  # nogoods that were verified since it began
         self._solver: Any = None
         self._begin([])
+
+    def _bound(self, p: Problem) -> None:
+        """Groups with bounds, by encodings in which unit propagation finds all that they say."""
+        from dibs.search.external.formula import cardinality
+
+        variables = len(p.literal_start) - 1
+        for b, (least, most) in enumerate(zip(p.least.tolist(), p.most.tolist(), strict=True)):
+            first, end = p.group_start[len(p.need) + b], p.group_start[len(p.need) + b + 1]
+            clauses, variables = cardinality(least, most, (p.group_member[first:end] + 1).tolist(), variables)
+            self._groups += clauses
 
     def _begin(self, nogoods: list[list[int]]) -> None:
         from pysat.solvers import Minisat22

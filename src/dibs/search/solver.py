@@ -16,8 +16,9 @@ import numpy as np
 from dibs.problem.structure import Instance, Structure
 from dibs.search.contract import Guide, Ranks, Searcher, as_guide, never
 from dibs.search.external.registry import adapter, check_proofs
+from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
-from dibs.search.outcome import Outcome, Status
+from dibs.search.outcome import Outcome, Status, together
 from dibs.search.plan import Plan, Request
 
 BLOCK = 64  # searches that one call of the kernel advances in a batch
@@ -38,23 +39,20 @@ class Solver:
     ) -> None:
         self.plans, self.proof = plans, proof
         self.guide: Guide | None = None if guide is None else as_guide(guide)
+        self.workers = 1  # cores for one instance, where the nogood search does it
         self.eager = False  # every search asks the guide: batches are best large
         self.turn = Lock()
         self._known: WeakKeyDictionary[Structure, Plan] = WeakKeyDictionary()
 
     @classmethod
     def of(cls, request: Request, guide: Ranks | None = None, proof: str | os.PathLike[str] | None = None) -> Solver:
-        """As a request says; `guide`: the user's own, otherwise it is the one that the request names."""
+        """As a request says. `guide`: the user's own, or the one that the request names: `dibs.solving` loads it."""
         if proof is not None:
             check_proofs(request.engine)
         if request.engine != "own":
             adapter(request.engine)  # raises, in one line, where it is not installed
         if request.options.order == "oracle":
             guide = Oracle()
-        elif guide is None and request.guidance.guide is not None:
-            from dibs.guide.lazy import lazy_guide
-
-            guide = lazy_guide(request.guidance)
         found = cls(request.plan, guide, proof)
         found.eager = guide is not None and request.options.guide_after is None
         return found
@@ -94,7 +92,7 @@ class Solver:
             where = members if places is None else [places[i] for i in members]
             plan = _sooner(self.plan(some[0]), took[structure] / len(members))
             guide = self.guide if plan.guided else None
-            found = search_all(some, plan, guide, where, block, stopped, self.turn, self.proof)
+            found = search_all(some, plan, guide, where, block, stopped, self.turn, self.proof, self.workers)
             for i, outcome in zip(members, found, strict=True):
                 outcomes[i] = outcome
         return outcomes
@@ -109,9 +107,13 @@ def search_all(
     stopped: Callable[[], bool] = never,
     turn: AbstractContextManager[Any] | None = None,
     proof: str | os.PathLike[str] | None = None,
+    workers: int = 1,
 ) -> list[Outcome | None]:
-    """Outcomes of instances that share a structure, as a plan says; None where it was stopped."""
-    if plan.search == "tree" and plan.options.max_seconds is not None:
+    """Outcomes of instances that share a structure, as a plan says; None where it was stopped.
+
+    `workers`: cores for the only instance, where the nogood search does it.
+    """
+    if (plan.search == "tree" or plan.easy is not None) and plan.options.max_seconds is not None:
         late, plan = _tables_built(some, plan, guide)
         if late:
             return [late] * len(some)
@@ -122,6 +124,14 @@ def search_all(
 
         assert guide is not None
         return race(some, plan.options, guide, places=places, block=block, stopped=stopped, turn=turn)
+    if plan.easy is not None:
+        return _relayed(some, plan, guide, places, block, stopped, turn, workers)
+    if workers > 1 and len(some) == 1 and plan.search == "nogoods":
+        from dibs.search.portfolio import side_by_side
+
+        takes = guide if guide is not None and guide.refusal(some[0].structure) is None else None
+        options, place = plan.options, places[0]
+        return [side_by_side(some[0], options, takes, workers=workers, place=place, stopped=stopped, turn=turn)]
     search = searcher(some, plan, guide, places, block, proof)
     search.run(guide, stopped, turn)
     return search.outcomes()
@@ -152,6 +162,35 @@ def _tables_built(some: Sequence[Instance], plan: Plan, guide: Guide | None) -> 
     except Late:
         return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, search="tree"), plan
     return None, _sooner(plan, (perf_counter() - begin) / len(some))
+
+
+def _relayed(
+    some: Sequence[Instance],
+    plan: Plan,
+    guide: Guide | None,
+    places: Sequence[int],
+    block: int,
+    stopped: Callable[[], bool],
+    turn: AbstractContextManager[Any] | None,
+    workers: int,
+) -> list[Outcome | None]:
+    """A plain tree search for a few nodes, then the search of the plan for what that leaves, within limits of both."""
+    assert plan.easy is not None
+    o = plan.options
+    nodes = plan.easy if o.max_nodes is None else min(plan.easy, o.max_nodes)
+    first = Options(level=o.level, tie="impact", order=o.order, seed=o.seed, max_nodes=nodes, max_seconds=o.max_seconds)
+    outcomes = search_all(some, Plan.exactly(first), None, places, block, stopped)
+    for i, begun in enumerate(outcomes):
+        if begun is None or begun.status is not Status.LIMIT or stopped():
+            continue
+        left_nodes = None if o.max_nodes is None else o.max_nodes - begun.nodes
+        left_seconds = None if o.max_seconds is None else o.max_seconds - begun.seconds
+        if left_nodes == 0 or (left_seconds is not None and left_seconds <= 0):
+            continue
+        rest = replace(plan, options=replace(o, max_nodes=left_nodes, max_seconds=left_seconds), easy=None)
+        [found] = search_all([some[i]], rest, guide, [places[i]], block, stopped, turn, None, workers)
+        outcomes[i] = None if found is None else together(begun, found)
+    return outcomes
 
 
 def _foreseen(

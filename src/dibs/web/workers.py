@@ -19,7 +19,9 @@ from dibs.web.scheduling import Cancelled, Exclusive, Job, Slots
 
 T = TypeVar("T")
 
-COMPILING = "the search kernel is being compiled or loaded (the first start takes some minutes, later ones seconds)"
+COMPILING = (
+    "the search kernel is being compiled or loaded (the first start takes up to half a minute, later ones seconds)"
+)
 
 
 class Workers:

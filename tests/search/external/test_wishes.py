@@ -96,7 +96,7 @@ def test_wishes() -> None:
     everything = np.ones(6, bool)
 
     def wished(*scores: float) -> list[int]:
-        return wishes(problem.structure, everything, np.array(scores)).tolist()
+        return [int(wish) for wish in wishes(problem.structure, everything, np.array(scores))]
 
     nan, inf = np.nan, np.inf
     assert wished(0, 0, 0, 0, 0, 0) == [0, 0, 0, 0, 0, 0]

@@ -10,7 +10,7 @@ from dibs.bench.records import Store
 from dibs.problem import InputError
 from dibs.report.run import Run
 from dibs.report.section import Section
-from dibs.report.views import ablation, difficulty, large, rows, sat, steps, table1, theory
+from dibs.report.views import ablation, alone, difficulty, large, published, rows, sat, steps, table1, theory
 
 PATH = ("path_p", "path_place", "path_sure")
 LEDGER = tuple(f"ledger_{what}" for what in ("arity", "p", "place", "entered", "wrong", "cut", "good"))
@@ -19,17 +19,25 @@ View = Callable[[Run], Section]
 VIEWS: dict[str, View] = {
     "rows": rows.section,
     "table1": table1.section,
+    "alone": alone.section,
     "ablation": ablation.section,
     "difficulty": difficulty.section,
     "steps": steps.section,
     "theory": theory.section,
     "sat": sat.section,
     "large": large.section,
+    "published": published.section,
 }
 SIZES = ("variables", "tries")
 KINDS = ("kind", "around_seconds", "load_seconds", "cpu_seconds")
 # Beyond those of all views.
-COLUMNS: dict[str, tuple[str, ...]] = {"steps": PATH, "theory": LEDGER, "sat": SIZES, "large": KINDS}
+COLUMNS: dict[str, tuple[str, ...]] = {
+    "steps": PATH,
+    "theory": LEDGER,
+    "sat": SIZES,
+    "large": KINDS,
+    "published": KINDS,
+}
 
 
 def read(folder: Path) -> Run:

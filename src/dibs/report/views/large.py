@@ -88,6 +88,7 @@ class Measured:
     kind: InstanceKind
     time: Floats  # ms
     search: Floats  # ms: of it on the search's own clock
+    cpu: Floats  # seconds of CPU time; where that was not measured, of the clock
     counts: Floats
     limited: Bools
     status: NDArray[np.str_]
@@ -133,12 +134,15 @@ def measured(run: Run, contest: Contest) -> Iterator[Measured]:
     status = run.records["status"].to_numpy().astype(str).reshape(len(run.rows), run.done).T
     limited = status == "LIMIT"
     time, search = (np.where(limited, np.maximum(clock, contest.limits), clock) for clock in (time, search))
+    cpu = run.matrix("cpu_seconds")
+    cpu = np.where(cpu > 0, cpu, time / 1e3)
     counts = np.where([engine == "own" for engine in contest.engines], nodes, conflicts)
     for kind in (InstanceKind(**one) for one in run.manifest["choice"]["kind"]):
         there = labels == kind.label
         if there.any():
             loads = 1e3 * np.median(load[there], axis=0)
-            yield Measured(kind, time[there], search[there], counts[there], limited[there], status[there], loads)
+            clocks = time[there], search[there], cpu[there]
+            yield Measured(kind, *clocks, counts[there], limited[there], status[there], loads)
 
 
 def percentiles(values: Floats, limited: Bools) -> dict[str, Figure]:
@@ -179,10 +183,10 @@ def _table(contest: Contest, one: Measured, title: str) -> Tabular:
     columns += [Column("solved"), Column("LIMIT")] + [Column("guide load, ms")] * bool(loaded)
     notes = (*verdict(contest, one), *[LOWER] * bool(one.limited.any()))
     name = f"{title}: {len(one.time):,} of {one.kind.label}"
-    return Tabular(_key(one.kind), name, tuple(columns), tuple(lines), CAPTION, notes)
+    return Tabular(key(one.kind), name, tuple(columns), tuple(lines), CAPTION, notes)
 
 
-def _key(kind: InstanceKind) -> str:
+def key(kind: InstanceKind) -> str:
     """`latin-25-40`, `sudoku-25x25-44-kept`: of a file."""
     return "-".join("".join(letter if letter.isalnum() or letter in ". " else "" for letter in kind.label).split())
 

@@ -316,10 +316,7 @@ def _remaining(row: str, states: States, found: Fit) -> Picture:
         axes.plot(line, found.c * found.b**line, color=PENS[2].color, linewidth=1.3, label=f"fit: b = {found.b:.2f}")
         bound = {"color": GREY, "linewidth": 1.1, "linestyle": (0, (4, 2))}
         axes.plot(line, found.envelope * found.b**line, label=f"bound at {100 * ENVELOPE:.0f} %", **bound)
-        axes.set(yscale="log", ylabel="T(s_w), nodes", xlabel="binary decisions that remain, H - h")
-        thousands(axes.yaxis)
-        whole(axes.xaxis)
-        legend(figure, loc="outside upper left", ncols=3, columnspacing=1.0)
+        _finish(figure, axes, "T(s_w), nodes", "binary decisions that remain, H - h")
 
     words = (
         f"Nodes of the failing sibling at binary states ({row}), where it has any; R² = {found.r2:.3f}. The bound of "
@@ -343,13 +340,18 @@ def _bound(row: str, states: States, found: Fit) -> Picture:
         axes.plot(places[mean > 0], mean[mean > 0], label="mean", **next(pens()))
         bound = found.bound(places)
         axes.plot(places[bound > 0], bound[bound > 0], color=GREY, linewidth=1.1, linestyle=(0, (4, 2)), label="bound")
-        axes.set(yscale="log", ylabel="nodes in wrong siblings", xlabel="binary states on the path, H")
-        thousands(axes.yaxis)
-        whole(axes.xaxis)
-        legend(figure, loc="outside upper left", ncols=3, columnspacing=1.0)
+        _finish(figure, axes, "nodes in wrong siblings", "binary states on the path, H")
 
     words = (
         f"Nodes that a search spends in wrong siblings of binary states ({row}), and the bound of Theorem 4 with the "
         "measured ρ, b and c. If the bound had the right shape, the mean would rise as it does."
     )
     return Picture("bound", "The bound of Theorem 4", words, (COLUMN, 2.8), draw)
+
+
+def _finish(figure: Any, axes: Any, nodes: str, places: str) -> None:
+    """Nodes on a scale of powers, against whole numbers."""
+    axes.set(yscale="log", ylabel=nodes, xlabel=places)
+    thousands(axes.yaxis)
+    whole(axes.xaxis)
+    legend(figure, loc="outside upper left", ncols=3, columnspacing=1.0)

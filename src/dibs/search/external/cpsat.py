@@ -49,7 +49,9 @@ def run(task: Task) -> Found:
 def _constrain(model: Any, literals: list[Any], structure: Structure, given: NDArray[np.int64]) -> None:
     for group in range(structure.groups):
         members = [literals[z] for z in structure.members(group).tolist()]
-        if structure.exclusive[group] and structure.need[group] > Need.NONE:
+        if structure.beyond[group]:
+            model.add_linear_constraint(sum(members), int(structure.least[group]), int(structure.most[group]))
+        elif structure.exclusive[group] and structure.need[group] > Need.NONE:
             model.add_exactly_one(members)
         elif structure.exclusive[group]:
             model.add_at_most_one(members)

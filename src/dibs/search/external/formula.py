@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.cnf import CNF
 from dibs.problem.structure import Instance, Need, Structure
+from dibs.problem.text import InputError
 
+COUNTER = 20_000  # auxiliary variables of a counter, at most
 PAIRWISE = 64  # at-most-one groups with more open literals than this get variables of their own: a ladder
 
 
@@ -44,12 +46,52 @@ def encode(instance: Instance, written: bool = True) -> Formula:
     """
     if isinstance(instance, CNF):
         variable = np.arange(1, instance.variables + 1)
-        return Formula(instance.variables, instance.clauses, np.stack([variable, -variable], axis=1).ravel())
+        signed = np.stack([variable, -variable], axis=1).ravel()
+        if not instance.groups or not written:
+            return Formula(instance.variables, instance.clauses, signed)
+        formula = _Writer(instance.variables)
+        formula.clauses += map(list, instance.clauses)
+        for least, most, literals in instance.groups:
+            formula.bound(least, most, list(literals))
+        return Formula(formula.variables, formula.clauses, signed)
     structure = instance.structure
     writer = _Writer(structure.literals)
     if written:
         writer.write(structure, instance.given)
     return Formula(writer.variables, writer.clauses, np.arange(1, structure.literals + 1))
+
+
+def cardinality(least: int, most: int, literals: list[int], variables: int) -> tuple[list[list[int]], int]:
+    """Clauses that say how many of signed variables are true, and the number of variables with those that they add.
+
+    Whatever follows from the bounds follows by unit propagation from the clauses.
+    """
+    size = len(literals)
+    if least > size or most < 0 or least > most:
+        return [[]], variables
+    clauses: list[list[int]] = []
+    for bound, encode_bound in ((most, "atmost"), (least, "atleast")):
+        if bound >= size if encode_bound == "atmost" else bound <= 0:
+            continue
+        if bound in (0, size):  # none of them, or all of them
+            clauses += [[-z] if bound == 0 else [z] for z in literals]
+            continue
+        # A counter is smallest for few, a network of sorters for many.
+        few = min(bound, size - bound) * size <= COUNTER
+        card, kinds = _encoder()
+        kind = kinds.seqcounter if few else kinds.cardnetwrk
+        made = getattr(card, encode_bound)(literals, bound, top_id=variables, encoding=kind)
+        clauses += made.clauses
+        variables = max(variables, made.nv)
+    return clauses, variables
+
+
+def _encoder() -> Any:
+    try:
+        from pysat.card import CardEnc, EncType
+    except ImportError:
+        raise InputError("groups with bounds as clauses need python-sat: pip install 'dibs[sat]'") from None
+    return CardEnc, EncType
 
 
 class _Writer:
@@ -72,6 +114,11 @@ class _Writer:
         kinds = zip(structure.exclusive.tolist(), (structure.need > Need.NONE).tolist(), strict=True)
         for group, (exclusive, needed) in enumerate(kinds):
             members = structure.members(group)
+            if structure.bounded and structure.beyond[group]:
+                held = int(true[members].sum())
+                alive = (members[~dead[members] & ~true[members]] + 1).tolist()
+                self.bound(int(structure.least[group]) - held, int(structure.most[group]) - held, alive)
+                continue
             if true[members].any():
                 continue
             alive = (members[~dead[members]] + 1).tolist()
@@ -79,6 +126,11 @@ class _Writer:
                 self.clauses.append(alive)
             if exclusive:
                 self.clauses += self.at_most_one(alive)
+
+    def bound(self, least: int, most: int, literals: list[int]) -> None:
+        """At least `least` and at most `most` of the literals; negative bounds and large ones included."""
+        clauses, self.variables = cardinality(least, most, literals, self.variables)
+        self.clauses += clauses
 
     def at_most_one(self, literals: list[int]) -> Iterator[list[int]]:
         if len(literals) <= PAIRWISE:

@@ -32,6 +32,11 @@ def formula_path(path: Path) -> Path:
     return path.with_name(path.name + ".cnf")
 
 
+def own_formula(instance: Instance) -> bool:
+    """Whether the formula of a proof is the instance itself: clauses and nothing else."""
+    return isinstance(instance, CNF) and not instance.groups
+
+
 class ProofFile:
     """FILE, which is there whole or not at all; a path that cannot be written is refused before the search."""
 
@@ -45,7 +50,7 @@ class ProofFile:
         with explained(self.path):
             self._fresh.file.writelines(f"{line}\n".encode("ascii") for line in complete(formula, lines))
             self._fresh.file.flush()  # a full disk is noticed before there is a formula without its proof
-        if not isinstance(instance, CNF):
+        if not own_formula(instance):
             with explained(formula_path(self.path)):
                 formula.as_cnf().write(formula_path(self.path))
         with explained(self.path):
@@ -60,5 +65,5 @@ def about_proof(path: str | os.PathLike[str], instance: Instance, outcome: Outco
     """What became of a proof, in one line."""
     if outcome.status is not Status.UNSAT:
         return f"{path}: not written, the answer is {outcome.status}: a proof is for UNSAT"
-    about = "" if isinstance(instance, CNF) else f" of the formula in {formula_path(Path(path))}"
+    about = "" if own_formula(instance) else f" of the formula in {formula_path(Path(path))}"
     return f"{path}: a DRAT proof{about}"

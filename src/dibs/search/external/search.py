@@ -23,6 +23,8 @@ from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.root import roots
 
+Bools = NDArray[np.bool_]
+
 
 class EngineSearch(Searcher):
     """Instances that share a structure, one after the other.
@@ -50,7 +52,7 @@ class EngineSearch(Searcher):
         self._wishes: list[NDArray[np.int8] | None] = [None] * len(instances)
         self._guide_seconds, self._calls = np.zeros(len(instances)), np.zeros(len(instances), np.int64)
         self._asking, self._guided = guided, guided
-        self._waiting: tuple[Asks, NDArray[np.int64]] | None = None  # the asks, and which instances they are of
+        self._waiting: tuple[Asks, NDArray[np.int64], Bools, Bools] | None = None  # asks, of which instances, states
         self._answered = np.zeros(0, np.int64)
         self._handing = 0.0  # seconds that it took to put the asks together
         self._outcomes: list[Outcome | None] = [None] * len(instances)
@@ -62,10 +64,12 @@ class EngineSearch(Searcher):
             root = roots(self.instances)
             rows = np.flatnonzero(root.consistent & root.open.any(axis=1))
             some = [self.instances[i] for i in rows.tolist()]
-            asks = Asks.of(self.structure, some, root.open[rows], root.true[rows], rows=rows)
+            open_, true = root.open[rows], root.true[rows]
+            # Copies: a guide may do what it likes to what it is given.
+            asks = Asks.of(self.structure, some, open_.copy(), true.copy(), rows=rows.copy())
             self._handing = perf_counter() - begin
             if len(rows):
-                self._waiting = asks, rows
+                self._waiting = asks, rows, open_, true
                 return asks
         for i, outcome in enumerate(self._outcomes):
             if outcome is None and not stopped():
@@ -77,10 +81,11 @@ class EngineSearch(Searcher):
     def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
         if self._waiting is None or asks is not self._waiting[0]:
             raise ValueError("these asks were answered already")
-        rows = self._answered = self._waiting[1]
+        _, rows, opens, trues = self._waiting
+        self._answered = rows
         scores = checked(scores, (len(rows), self.structure.literals))
         self._waiting = None
-        for row, open_, true, mine in zip(rows.tolist(), asks.open, asks.true, scores, strict=True):
+        for row, open_, true, mine in zip(rows.tolist(), opens, trues, scores, strict=True):
             wanted = wishes(self.structure, open_, mine)
             if wanted.any():  # what follows from the givens is certain
                 wanted[~open_] = np.where(true, 1, -1)[~open_]

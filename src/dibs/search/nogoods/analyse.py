@@ -9,6 +9,7 @@ from dibs.search.nogoods.arrays import (
     BROKEN,
     CONFLICTS,
     FAILED,
+    FALSE,
     GROWTH,
     HERE,
     HUGE,
@@ -42,17 +43,33 @@ def see(m: Memory, literal: Int) -> None:
 
 @part
 def blame(p: Problem, m: Memory, group: Int, spared: Int) -> None:
-    """See what made the members of a group false, but for one."""
+    """See what made the members of a group false: all but one, or with a bound those before the one that is spared."""
     m.weight[group] += m.real[0]
+    bounded = group >= len(p.need)
+    end = m.counts[TRAIL] if spared < 0 else m.position[spared]
     for i in range(p.group_start[group], p.group_start[group + 1]):
         literal = p.group_member[i]
         if literal == spared or m.level[literal] == 0:
             continue
+        if bounded and (m.state[literal] != FALSE or m.position[literal] > end):
+            continue
         reason = m.reason[literal]
-        if reason >= 0:
+        if reason >= len(m.state):
+            charge(p, m, reason - len(m.state), literal)
+        elif reason >= 0:
             see(m, reason)
         else:
             accuse(m, -2 - reason, literal)
+
+
+@part
+def charge(p: Problem, m: Memory, group: Int, excluded: Int) -> None:
+    """See the true members of a group that had all it may have, and so excluded a literal."""
+    m.weight[group] += m.real[0]
+    for i in range(p.group_start[group], p.group_start[group + 1]):
+        literal = p.group_member[i]
+        if m.state[literal] == TRUE and m.position[literal] < m.position[excluded]:
+            see(m, literal)
 
 
 @part
@@ -69,12 +86,18 @@ def follows(p: Problem, m: Memory, literal: Int) -> bool:
     group = m.reason[literal]
     if group < 0:
         return False
+    bounded = group >= len(p.need)
     for i in range(p.group_start[group], p.group_start[group + 1]):
         other = p.group_member[i]
         if other == literal or m.level[other] == 0:
             continue
+        if bounded and (m.state[other] != FALSE or m.position[other] > m.position[literal]):
+            continue
         reason = m.reason[other]
-        if reason >= 0:
+        if reason >= len(m.state):
+            if not charged(p, m, reason - len(m.state), other):
+                return False
+        elif reason >= 0:
             if not m.seen[reason] and m.level[reason] > 0:
                 return False
         else:
@@ -83,6 +106,17 @@ def follows(p: Problem, m: Memory, literal: Int) -> bool:
                 cause = m.arena[k]
                 if cause != other and not m.seen[cause] and m.level[cause] > 0:
                     return False
+    return True
+
+
+@part
+def charged(p: Problem, m: Memory, group: Int, excluded: Int) -> bool:
+    """Whether all true members for which a group excluded a literal have been seen."""
+    for i in range(p.group_start[group], p.group_start[group + 1]):
+        cause = p.group_member[i]
+        before = m.state[cause] == TRUE and m.position[cause] < m.position[excluded]
+        if before and not m.seen[cause] and m.level[cause] > 0:
+            return False
     return True
 
 

@@ -25,7 +25,8 @@ _ready: list[bool] = []  # True once the search is compiled
 class NogoodSearch(Searcher):
     """Searches of instances that share one structure; `places` as for the tree search.
 
-    `guided`: the guide is asked; `static`: no more than once.
+    `guided`: the guide is asked; `static`: no more than once. Another `variant` is the same search with other random
+    numbers.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class NogoodSearch(Searcher):
         guided: bool = False,
         static: bool = False,
         places: Sequence[int] | None = None,
+        variant: int = 0,
     ) -> None:
         prepare()
         self.instances, self.options = instances, options
@@ -43,6 +45,7 @@ class NogoodSearch(Searcher):
         self.places = range(len(instances)) if places is None else places
         self._asks = 0 if not guided else 1 if static else arrays.NEVER
         self._root, self._outcomes, self._seconds = begun(instances, options, label(guided))
+        self._variant = variant
         self._next = 0  # the first instance whose search has not begun
         self._live: dict[int, Search] = {}  # by the place of the instance
         self._waiting: tuple[Asks, list[Search]] | None = None  # the last asks, and the searches they are of
@@ -57,7 +60,14 @@ class NogoodSearch(Searcher):
             if self._outcomes[i] is None:
                 open_, true = self._root.open[i], self._root.true[i]
                 self._live[i] = Search(
-                    self.instances[i], self.options, open_, true, self.places[i], self._seconds, self._asks
+                    self.instances[i],
+                    self.options,
+                    open_,
+                    true,
+                    self.places[i],
+                    self._seconds,
+                    self._asks,
+                    self._variant,
                 )
 
     def advance(self, stopped: Callable[[], bool] = never) -> Asks | None:
@@ -131,6 +141,6 @@ def prepare() -> None:
     """Compile the search, or load what was compiled: nobody's time."""
     if not _ready:
         start, none, no = np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.bool_)
-        one = Problem(start, none, start, none, no, no)
+        one = Problem(start, none, start, none, no, no, start, none, none, none)
         loop.advance(one, memory(one), 1, 0)
         _ready.append(True)

@@ -25,9 +25,14 @@ from dibs.search.nogoods.arrays import (
 def choose(p: Problem, m: Memory) -> Int:
     """The group to branch on: the fewest open literals for its weight; -1: every need is met, whatever the weights."""
     best, size, weight = -1, 1.0, 0.0
-    for g in range(len(m.left)):
+    for g in range(len(p.need)):
         if p.need[g] and m.held[g] == 0 and (best < 0 or m.left[g] * weight < size * m.weight[g]):
             best, size, weight = g, float(m.left[g]), m.weight[g]
+    for b in range(len(p.least)):
+        g = len(p.need) + b
+        room = m.left[g] - p.least[b] + 1  # with a least of one that is what is left, as above
+        if m.held[g] < p.least[b] and (best < 0 or room * weight < size * m.weight[g]):
+            best, size, weight = g, float(room), m.weight[g]
     return best
 
 

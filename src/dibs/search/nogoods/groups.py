@@ -13,6 +13,7 @@ def kill(p: Problem, m: Memory, literal: Int, reason: Int) -> None:
     m.state[literal] = FALSE
     m.level[literal] = counts[LEVEL]
     m.reason[literal] = reason
+    m.position[literal] = counts[TRAIL]
     m.trail[counts[TRAIL]] = literal
     counts[TRAIL] += 1
     for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
@@ -27,6 +28,19 @@ def kill(p: Problem, m: Memory, literal: Int, reason: Int) -> None:
                 m.queue[counts[QUEUED]] = m.total[g]
                 m.queue_group[counts[QUEUED]] = g
                 counts[QUEUED] += 1
+    for k in range(p.bound_start[literal], p.bound_start[literal + 1]):
+        g = p.bound_group[k]
+        m.left[g] -= 1
+        least = p.least[g - len(p.need)]
+        if m.left[g] < least:
+            if counts[FAILED] < 0:
+                counts[FAILED] = g
+        elif m.left[g] == least and m.held[g] < least:
+            for i in range(p.group_start[g], p.group_start[g + 1]):
+                if m.state[p.group_member[i]] == OPEN:
+                    m.queue[counts[QUEUED]] = p.group_member[i]
+                    m.queue_group[counts[QUEUED]] = g
+                    counts[QUEUED] += 1
 
 
 @part
@@ -40,3 +54,11 @@ def exclude(p: Problem, m: Memory, literal: Int) -> None:
                 other = p.group_member[i]
                 if m.state[other] == OPEN:
                     kill(p, m, other, literal)
+    for k in range(p.bound_start[literal], p.bound_start[literal + 1]):
+        g = p.bound_group[k]
+        m.held[g] += 1
+        if m.held[g] == p.most[g - len(p.need)]:
+            for i in range(p.group_start[g], p.group_start[g + 1]):
+                other = p.group_member[i]
+                if m.state[other] == OPEN:
+                    kill(p, m, other, len(m.state) + g)

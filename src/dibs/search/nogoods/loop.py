@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dibs.compiled import entry, part
-from dibs.machine import borrow
+from dibs.machine import view
 from dibs.search.luby import luby
 from dibs.search.nogoods.analyse import analyse, span
 from dibs.search.nogoods.arrays import (
@@ -19,6 +22,7 @@ from dibs.search.nogoods.arrays import (
     NODES,
     NOGOODS,
     NONE,
+    OPEN,
     PHASE,
     RUN,
     RUN_END,
@@ -66,42 +70,26 @@ def advance(problem: Problem, memory: Memory, unit: Int, budget: Int) -> None:
     It also returns, at the root, where there is no room for another nogood: then FULL is set. Where it returns never
     changes what it does next: what is queued stays queued.
     """
-    p = Problem(
-        borrow(problem.group_start),
-        borrow(problem.group_member),
-        borrow(problem.literal_start),
-        borrow(problem.literal_group),
-        borrow(problem.exclusive),
-        borrow(problem.need),
-    )
-    m = Memory(
-        borrow(memory.state),
-        borrow(memory.level),
-        borrow(memory.reason),
-        borrow(memory.left),
-        borrow(memory.total),
-        borrow(memory.held),
-        borrow(memory.weight),
-        borrow(memory.score),
-        borrow(memory.best),
-        borrow(memory.trail),
-        borrow(memory.mark),
-        borrow(memory.queue),
-        borrow(memory.queue_group),
-        borrow(memory.seen),
-        borrow(memory.touched),
-        borrow(memory.learnt),
-        borrow(memory.stamp),
-        borrow(memory.arena),
-        borrow(memory.place),
-        borrow(memory.length),
-        borrow(memory.levels),
-        borrow(memory.use),
-        borrow(memory.head),
-        borrow(memory.link),
-        borrow(memory.counts),
-        borrow(memory.real),
-    )
+    search(view(problem), view(memory), unit, budget)
+
+
+@entry(error_model="numpy")
+def exclude(problem: Problem, memory: Memory, literals: NDArray[np.int64]) -> None:
+    """At the root: these literals are false for a reason that groups and nogoods do not show."""
+    excluded(view(problem), view(memory), literals)
+
+
+@part
+def excluded(p: Problem, m: Memory, literals: NDArray[np.int64]) -> None:
+    for i in range(len(literals)):
+        if m.state[literals[i]] == OPEN:
+            kill(p, m, literals[i], NONE)
+    if not propagate(p, m):
+        m.counts[PHASE] = UNSAT
+
+
+@part
+def search(p: Problem, m: Memory, unit: Int, budget: Int) -> None:
     counts = m.counts
     stop = counts[CONFLICTS] + budget
     while counts[PHASE] == RUNNING and counts[CONFLICTS] < stop:

@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from dibs.compiled import part
-from dibs.search.nogoods.arrays import BROKEN, FAILED, FALSE, LEVEL, OPEN, QUEUED, TRAIL, TRUE, Int, Memory, Problem
+from dibs.search.nogoods.arrays import (
+    BROKEN,
+    FAILED,
+    FALSE,
+    LEVEL,
+    OPEN,
+    QUEUED,
+    TRAIL,
+    TRUE,
+    WORK,
+    Int,
+    Memory,
+    Problem,
+)
 from dibs.search.nogoods.groups import exclude, kill
 
 
@@ -56,6 +69,7 @@ def propagate(p: Problem, m: Memory) -> bool:
         m.state[literal] = TRUE
         m.level[literal] = counts[LEVEL]
         m.reason[literal] = group
+        m.position[literal] = counts[TRAIL]
         m.trail[counts[TRAIL]] = literal
         counts[TRAIL] += 1
         exclude(p, m, literal)
@@ -73,6 +87,7 @@ def back(p: Problem, m: Memory, level: Int) -> None:
     if counts[LEVEL] <= level:
         return
     length = m.mark[level]
+    counts[WORK] += counts[TRAIL] - length
     for i in range(counts[TRAIL] - 1, length - 1, -1):
         literal = m.trail[i]
         true = m.state[literal] == TRUE
@@ -83,6 +98,11 @@ def back(p: Problem, m: Memory, level: Int) -> None:
             else:
                 m.left[g] += 1
                 m.total[g] += literal
+        for k in range(p.bound_start[literal], p.bound_start[literal + 1]):
+            if true:
+                m.held[p.bound_group[k]] -= 1
+            else:
+                m.left[p.bound_group[k]] += 1
         m.state[literal] = OPEN
     counts[TRAIL] = length
     counts[LEVEL] = level

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance, Level, Need, Structure
 from dibs.search.nogoods import arrays, loop
+from dibs.search.nogoods.alldifferent import unmatched
 from dibs.search.nogoods.arrays import Memory, Problem
+from dibs.search.nogoods.dives import GROUPS, Dives
+from dibs.search.nogoods.walker import Walker
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.slices import LONGEST, MOST, fitted
@@ -28,11 +31,10 @@ SLICE = 400  # failures, and NODES nodes, between two looks at the clock, at mos
 NODES = 100_000
 FIRST_NODES = 400  # of the first slice: nobody knows yet what a node takes
 SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
+VARIETY = 0.2  # by which the weights of variants differ
 FAINT = -20.0  # log-probabilities below count as this one
-DIVE = 1024  # failures after which the first dive begins; then whenever there are four times as many
-ASKS = 12  # in a dive
-EVERY = 24  # nodes between them
 NEVER = arrays.NEVER
+WALK = 1_000_000  # looks of a walk between two looks at the clock
 _STATUS = {arrays.SAT: Status.SAT, arrays.UNSAT: Status.UNSAT, arrays.LIMIT: Status.LIMIT}
 
 
@@ -45,7 +47,15 @@ class Search:
     """One instance, from its root on; the guide may be asked `asks` times, and no more often than the options say."""
 
     def __init__(
-        self, instance: Instance, options: Options, open_: Bools, true: Bools, place: int, seconds: float, asks: int = 0
+        self,
+        instance: Instance,
+        options: Options,
+        open_: Bools,
+        true: Bools,
+        place: int,
+        seconds: float,
+        asks: int = 0,
+        variant: int = 0,
     ) -> None:
         begin = perf_counter()
         self.instance, self.options = instance, options
@@ -59,11 +69,14 @@ class Search:
         self._unit = min(options.restart_base, LONGEST)
         self._slice = FIRST_NODES  # nodes until the next look at the clock
         self._most = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
-        self._asks = asks if options.max_asks is None else min(asks, options.max_asks)
-        self._ask_at = min(options.guide_after or 0, NEVER) if self._asks else NEVER  # nodes
-        self._dive_at = NEVER  # failures
-        self._dives = self._asks_left = 0  # dives that were begun; asks that are left in this one
+        self._walker: Walker | None = None
+        self._variant = variant
+        most = asks if options.max_asks is None else min(asks, options.max_asks)
+        self._dives = Dives(len(self.open), most, min(options.guide_after or 0, NEVER))
+        self._guided = most > 0
         self._at_root = False  # the next answer is about the root
+        self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
+        self._filtered = -1  # literals that the root had decided when it was last filtered
         self.seconds = seconds + perf_counter() - begin
 
     @property
@@ -83,20 +96,61 @@ class Search:
 
     def advance(self, stopped: Callable[[], bool]) -> bool:
         """Search on; True where the guide is to be asked about the state, False at the end or when `stopped()`."""
-        self._run(min(self._ask_at, self._most), self._dive_at, stopped)
-        if stopped() or not self._going():
-            return False
-        if not self._asks_left:
-            self._dive(stopped)
-        return self._going()
+        while True:
+            self._run(min(self._dives.ask_at, self._most), self._dives.pause_at, stopped)
+            if stopped() or not self._going():
+                return False
+            step = self._dives.next(self._nodes, self._failures, self._effort)
+            if step == "walk":
+                self._walk(stopped)
+            elif step == "dive":
+                self._to_root(stopped)
+                self._at_root = True
+            if step in ("ask", "dive"):
+                return self._going()
 
-    def _dive(self, stopped: Callable[[], bool]) -> None:
-        """Go to the root. The first time the guide is asked about that alone."""
+    @property
+    def _effort(self) -> int:
+        return int(self.memory.counts[arrays.WORK]) + self._nodes * len(self.problem.need) // GROUPS
+
+    def _to_root(self, stopped: Callable[[], bool]) -> None:
+        """Begin a run."""
         self.memory.counts[arrays.RUN_END] = 0
         self._run(self._nodes, NEVER, stopped)
-        self._asks_left = ASKS if self._dives else 1
-        self._at_root = True
-        self._dives += 1
+
+    def _filter(self) -> None:
+        """At the root: exclude what is in no perfect matching, until nothing more follows."""
+        m, counts = self.memory, self.memory.counts
+        while self.filters and counts[arrays.LEVEL] == 0 and counts[arrays.TRAIL] > self._filtered and self._going():
+            begin = perf_counter()
+            self._filtered = int(counts[arrays.TRAIL])
+            out = unmatched(self.problem, m.state == arrays.OPEN)
+            if out is None:
+                counts[arrays.PHASE] = arrays.UNSAT
+            else:
+                loop.exclude(self.problem, m, out)
+            self.seconds += perf_counter() - begin
+
+    def _walk(self, stopped: Callable[[], bool]) -> None:
+        """Walk for a while, a slice of time after the other. What a walk has solved, the search follows."""
+        begin = perf_counter()
+        if self._walker is None:
+            self._to_root(stopped)
+            self._filter()
+            begin = perf_counter()
+            self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, (self.options.seed, self._variant))
+            self._dives.walks = self._walker.able
+        left = self._dives.budget(self._effort) if self._dives.walks else 0
+        while left > 0 and self._going() and not stopped():
+            looks = self._walker.advance(self.memory.score, min(left, WALK))
+            left -= looks
+            self._dives.walked(looks)
+            self.seconds, begin = self.seconds + perf_counter() - begin, perf_counter()
+            if self._walker.solved:
+                self._dives.walks = False
+                self._walker.hand_over(self.memory)
+                self._to_root(stopped)
+                break
 
     def _run(self, nodes: int, failures: int, stopped: Callable[[], bool]) -> None:
         """Go on until it is decided, has so many nodes or failures or no time left, or `stopped()`."""
@@ -138,17 +192,16 @@ class Search:
             member = self.problem.group_member
             surest = np.fmax.reduceat(np.where(open_, m.score, -np.inf)[member], self.problem.group_start[:-1])
             m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
+            if self._variant:
+                rng = np.random.default_rng((self.options.seed, self._variant, self.asks))
+                m.weight[:] *= rng.uniform(1 - VARIETY, 1 + VARIETY, len(m.weight))
             m.real[0] = 1
             m.best[:] = 0
             m.counts[arrays.FURTHEST] = 0
         self._at_root = False
         self.asks += 1
-        self._asks_left -= 1
-        self._ask_at = self._dive_at = NEVER
-        if self.asks < self._asks and self._asks_left:
-            self._ask_at = self._nodes + EVERY
-        elif self.asks < self._asks:
-            self._dive_at = DIVE * 4 ** (self._dives - 1)
+        groups = int(np.count_nonzero(self.problem.need & (m.held[: len(self.problem.need)] == 0)))
+        self._dives.answered(self._nodes, self._failures, int(np.count_nonzero(open_)), groups)
 
     def outcome(self) -> Outcome | None:
         """None where it was stopped."""
@@ -163,7 +216,7 @@ class Search:
         nodes, depth = self._nodes, int(counts[arrays.DEPTH])
         return Outcome(
             _STATUS.get(phase, Status.LIMIT), solution, nodes, self._failures, self.asks, depth, self.seconds,
-            int(phase == arrays.SAT), self.calls, self.guide_seconds, nodes, label(self._asks > 0),
+            int(phase == arrays.SAT), self.calls, self.guide_seconds, nodes, label(self._guided),
         )  # fmt: skip
 
 
@@ -173,22 +226,33 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
     At level `naked` nothing follows from needs that other groups imply.
     """
     literals = np.flatnonzero(open_)
-    held = np.zeros(structure.groups, bool)
-    held[_pairs(structure, np.flatnonzero(true))[1]] = True
+    held = np.bincount(_pairs(structure, np.flatnonzero(true))[1], minlength=structure.groups)
     member, group = _pairs(structure, literals)  # pairs; members by their place in `literals`
-    there = ~held[group]
-    sizes = np.bincount(group[there], minlength=structure.groups)
-    needed = (structure.need >= (Need.REQUIRED if level == "naked" else Need.IMPLIED)) & ~held
-    left = needed | (sizes > 1)
-    there &= left[group]
-    member, group = member[there], (np.cumsum(left) - 1)[group[there]]
+    sizes = np.bincount(group, minlength=structure.groups)
+    needed = structure.need >= (Need.REQUIRED if level == "naked" else Need.IMPLIED)
+    least = np.maximum(np.where(needed, structure.least, 0) - held, 0)
+    most = np.minimum(structure.most - held, sizes)
+    special = ((most == 1) | (most == sizes)) & (least <= 1)  # what is left of a bound may be of a special kind
+    said = (least > 0) | (most < sizes)
+    first, second = np.flatnonzero(special & said), np.flatnonzero(~special & said)
+    number = np.full(structure.groups, -1)
+    number[first], number[second] = np.arange(len(first)), np.arange(len(second)) + len(first)
+    left = np.concatenate([first, second])
+    member, group = member[said[group]], number[group[said[group]]]
     start = np.concatenate([[0], np.cumsum(sizes[left])])
-    spread = np.concatenate([[0], np.cumsum(np.bincount(member, minlength=len(literals)))])
+    kind = group < len(first)
     i4 = np.int32
     return Problem(
-        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4), spread.astype(i4), group.astype(i4),
-        structure.exclusive[left], needed[left],
+        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4),
+        _spread(member[kind], len(literals)), group[kind].astype(i4), (most == 1)[first], (least == 1)[first],
+        _spread(member[~kind], len(literals)), group[~kind].astype(i4),
+        least[second].astype(i4), most[second].astype(i4),
     ), literals  # fmt: skip
+
+
+def _spread(member: NDArray[np.int64], literals: int) -> NDArray[np.int32]:
+    """[literals + 1] where the groups of each literal begin, in a list that goes by literals."""
+    return np.concatenate([[0], np.cumsum(np.bincount(member, minlength=literals))]).astype(np.int32)
 
 
 def _pairs(structure: Structure, literals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -209,13 +273,15 @@ def memory(p: Problem) -> Memory:
     counts = np.zeros(arrays.COUNTERS, i8)
     counts[[arrays.FAILED, arrays.BROKEN]] = -1
     counts[arrays.ROOM] = arrays.FIRST_ROOM
-    if (p.need & (sizes == 0)).any():
+    special = len(p.need)
+    if (p.need & (sizes[:special] == 0)).any() or (sizes[special:] < p.least).any():
         counts[arrays.PHASE] = arrays.UNSAT
+    queue = special + int(p.least.sum()) + 1
     return Memory(
-        np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals, i4),
+        np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals, i4), np.zeros(literals, i4),
         sizes.astype(i4), np.bincount(owner, p.group_member, groups).astype(i8), np.zeros(groups, i4),
         np.ones(groups), np.zeros(literals, f4), np.zeros(literals, u1),
-        np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(groups + 1, i4), np.zeros(groups + 1, i4),
+        np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(queue, i4), np.zeros(queue, i4),
         np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(literals + 1, i8),
         np.zeros(arrays.ARENA, i4), np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, i4),
         np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, f4),

@@ -92,6 +92,8 @@ class Late(Exception):
 
 def tables(structure: Structure, level: Level, late: Callable[[], bool] = lambda: False) -> Tables:
     """The kernel's view of `structure` at `level`, built once. Raises `Late` once `late()` is true."""
+    if structure.bounded:
+        raise ValueError("the tree search has no groups with bounds: they are for strategy nogoods, or another engine")
     found = _known.setdefault(structure, {})
     if level not in found:
         found[level] = _build(structure, level, late)

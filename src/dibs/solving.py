@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from dibs.guide.lazy import lazy_guide
 from dibs.problem.structure import Instance
 from dibs.search.contract import Ranks
 from dibs.search.options import ALIASES, LIMITS
@@ -13,6 +15,15 @@ from dibs.search.plan import Plan, Request
 from dibs.search.solver import BLOCK, Solver
 from dibs.search.stream import in_order, solve_batches
 
+__all__ = ["count_solutions", "is_unique", "plan", "solve", "solve_many"]
+
+
+def ready(request: Request, guide: Ranks | None = None, proof: str | os.PathLike[str] | None = None) -> Solver:
+    """A request that can be run: the guide that it names is loaded when it is first asked."""
+    if guide is None and request.guidance.guide is not None:
+        guide = lazy_guide(request.guidance)
+    return Solver.of(request, guide, proof)
+
 
 def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any]) -> Solver:
     """What the keyword arguments of all these calls make."""
@@ -20,7 +31,7 @@ def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any
     engine, proof = said.pop("engine", "own"), said.pop("proof", None)
     if isinstance(guide, str):
         said, guide = {**said, "guide": guide}, None
-    return Solver.of(Request(policy, said, own_guide=guide is not None, engine=engine), guide, proof)
+    return ready(Request(policy, said, own_guide=guide is not None, engine=engine), guide, proof)
 
 
 def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Plan:
@@ -28,15 +39,28 @@ def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | N
     return solver(guide, policy, options).plan(problem)
 
 
-def solve(problem: Instance, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Outcome:
+def solve(
+    problem: Instance,
+    *,
+    guide: Ranks | str | None = None,
+    policy: str | None = None,
+    workers: int = 1,
+    **options: Any,
+) -> Outcome:
     """Solve one instance.
 
     `guide`: an object with a method `rank`, or the name or folder of a trained one. `policy`: auto, guided, paper or
     plain. Other keyword arguments are fields of `Options` (or of `Guidance`), in place of the policy's. Without a
     policy it is auto, unless there is a `guide` or an option says how to search: then it is done just so.
+    `workers`: cores; with more than one, the nogood search runs in as many variants side by side, and which of them
+    answers depends on the clock: counters may differ from run to run, answers never do.
     `engine`: glucose4, cadical195, kissat or cp-sat in place of dibs' own search; with `proof` a file for a DRAT proof.
     """
-    [outcome] = solver(guide, policy, options).run([problem], block=1)
+    if workers < 1:
+        raise ValueError(f"workers = {workers}: it must be 1 or more")
+    found = solver(guide, policy, options)
+    found.workers = workers
+    [outcome] = found.run([problem], block=1)
     assert outcome is not None
     return outcome
 

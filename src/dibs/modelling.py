@@ -1,0 +1,248 @@
+"""A small modelling layer over groups: variables with names, and what is said about them.
+
+m = dibs.Model()
+seat = {guest: m.choice(guest, [1, 2, 3]) for guest in guests}
+for table in (1, 2, 3):
+    m.at_most(4, [seat[guest] == table for guest in guests], role="table")
+m.forbid(seat["Ann"] == 1)
+outcome = m.solve()
+outcome[seat["Bob"]]
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from dibs.problem.linear import Unequal, counted, impossible_bounds
+from dibs.problem.modelled import Modelled, Solution, Variable
+from dibs.problem.own import Bounds, Not
+from dibs.problem.stored import save_problem
+from dibs.search.outcome import Outcome
+from dibs.solving import solve
+
+__all__ = ["Model"]
+
+
+class Literal:
+    """Something that is true or false in a solution: a boolean variable, `choice == value`, or `~` of one."""
+
+    __slots__ = ("model", "number", "positive")
+
+    def __init__(self, model: Model, number: int, positive: bool = True) -> None:
+        self.model, self.number, self.positive = model, number, positive
+
+    def __invert__(self) -> Literal:
+        return Literal(self.model, self.number, not self.positive)
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"{self!r} is true or false in a solution only; to say that it holds, use m.require")
+
+    def __repr__(self) -> str:
+        return ("" if self.positive else "~") + self.model._shown(self.number)
+
+    def value_in(self, solution: Solution) -> bool:
+        """Whether it is true there."""
+        variable = self.model._variable(self.number)
+        wanted = variable.values[self.number - variable.first] if variable.values else True
+        return bool((solution[variable.name] == wanted) == self.positive)
+
+
+class Boolean(Literal):
+    """A variable that is true or false."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, model: Model, number: int, name: Hashable) -> None:
+        super().__init__(model, number)
+        self.name = name
+
+
+class Choice:
+    """A variable with exactly one of its values; `==` and `!=` with a value make literals."""
+
+    __slots__ = ("first", "model", "name", "numbers", "values")
+
+    def __init__(self, model: Model, first: int, name: Hashable, values: tuple[Any, ...]) -> None:
+        self.model, self.first, self.name, self.values = model, first, name, values
+        self.numbers = {value: first + i for i, value in enumerate(values)}
+
+    def __eq__(self, value: object) -> Literal:  # type: ignore[override]
+        if isinstance(value, Choice):
+            raise TypeError(f"{self.name!r} == {value.name!r}: compare a choice with one of its values")
+        if not isinstance(value, Hashable) or value not in self.numbers:
+            raise ValueError(f"{self.name!r}: {value!r} is none of its values")
+        return Literal(self.model, self.numbers[value])
+
+    def __ne__(self, value: object) -> Literal:  # type: ignore[override]
+        return ~(self == value)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def value_in(self, solution: Solution) -> Any:
+        return solution[self.name]
+
+    def __repr__(self) -> str:
+        return f"<choice {self.name!r} of {len(self.values)}>"
+
+
+class Model:
+    """Variables and what is said about them; `problem` makes literals and groups of it.
+
+    `role` names a kind of group, for messages, plots and guides.
+    """
+
+    def __init__(self) -> None:
+        self._variables: dict[Hashable, Variable] = {}
+        self._owner: list[Hashable] = []  # the name of the variable of each literal
+        self._choices: list[Bounds] = []
+        self._groups: list[Bounds] = []
+        self._given: list[Any] = []
+
+    # Variables
+
+    def choice(self, name: Hashable, values: Iterable[Any]) -> Choice:
+        """A variable that has exactly one of `values`."""
+        listed = tuple(values)
+        if not listed:
+            raise ValueError(f"{name!r}: a choice needs at least one value")
+        seen = set()
+        for value in listed:
+            if not isinstance(value, Hashable) or isinstance(value, Choice | Literal):
+                raise ValueError(f"{name!r}: {value!r} cannot be a value")
+            if value in seen:
+                raise ValueError(f"{name!r}: the value {value!r} is there twice")
+            seen.add(value)
+        first = self._add(name, listed)
+        self._choices.append(Bounds(1, 1, range(first, first + len(listed))))
+        return Choice(self, first, name, listed)
+
+    def boolean(self, name: Hashable) -> Boolean:
+        """A variable that is true or false."""
+        return Boolean(self, self._add(name, ()), name)
+
+    def _add(self, name: Hashable, values: tuple[Any, ...]) -> int:
+        if name in self._variables:
+            raise ValueError(f"{name!r}: there is a variable of this name already")
+        first = len(self._owner)
+        self._variables[name] = Variable(name, values, first)
+        self._owner += [name] * max(1, len(values))
+        return first
+
+    def _variable(self, literal: int) -> Variable:
+        return self._variables[self._owner[literal]]
+
+    def _shown(self, literal: int) -> str:
+        return self._variable(literal).shown(literal)
+
+    # What is said about them
+
+    def at_most(self, most: int, literals: Iterable[Literal], role: str | None = None) -> None:
+        self.between(0, most, literals, role)
+
+    def at_least(self, least: int, literals: Iterable[Literal], role: str | None = None) -> None:
+        listed = list(literals)
+        self.between(least, max(least, len(listed)), listed, role)
+
+    def exactly(self, count: int, literals: Iterable[Literal], role: str | None = None) -> None:
+        self.between(count, count, literals, role)
+
+    def between(self, least: int, most: int, literals: Iterable[Literal], role: str | None = None) -> None:
+        """At least `least` and at most `most` of the literals are true."""
+        members = [self._own(literal) for literal in literals]
+        seen: set[Any] = set()
+        for member, number in zip(members, map(_number, members), strict=True):
+            if member in seen:
+                raise ValueError(f"{self._shown(number)} is twice in a group" + (f" ({role})" if role else ""))
+            seen.add(member)
+        if impossible := impossible_bounds(least, most, len(members)):
+            about = ", ".join(dict.fromkeys(repr(self._owner[_number(member)]) for member in members[:3]))
+            where = "; ".join(filter(None, [role, f"about {about}" + (", ..." if len(members) > 3 else "")]))
+            raise ValueError(f"{impossible} ({where})")
+        self._groups.append(Bounds(least, most, members, role))
+
+    def linear(
+        self,
+        terms: Iterable[tuple[int, Literal]],
+        *,
+        least: int | None = None,
+        most: int | None = None,
+        role: str | None = None,
+    ) -> None:
+        """`least` <= sum of coefficient x literal <= `most`; all coefficients are of one size, some may be negative."""
+        signed = [(c, self._own(literal), literal) for c, literal in terms]
+        try:
+            found = counted(
+                ((c, (literal.number + 1) * (1 if literal.positive else -1)) for c, _, literal in signed), least, most
+            )
+        except Unequal as error:
+            raise ValueError(f"{self._shown(error.variable - 1)}: {error}") from None
+        self.between(found.least, found.most, [Literal(self, abs(z) - 1, z > 0) for z in found.literals], role)
+
+    def all_different(self, choices: Iterable[Choice], role: str | None = None) -> None:
+        """No two of the choices have the same value."""
+        listed = list(choices)
+        places: dict[Any, list[int]] = {}
+        for choice in listed:
+            if not isinstance(choice, Choice):
+                raise TypeError(f"{choice!r} is no choice")
+            self._own(choice == choice.values[0])
+            for value, number in choice.numbers.items():
+                places.setdefault(value, []).append(number)
+        if len(places) < len(listed):
+            names = ", ".join(repr(choice.name) for choice in listed[:3])
+            raise ValueError(f"{names}, ...: {len(listed)} choices cannot differ, they have {len(places)} values")
+        every = len(places) == len(listed)  # then each value is taken: that follows, and it helps propagation
+        self._groups += [Bounds(int(every), 1, members, role, implied=every) for members in places.values()]
+
+    def implies(self, premise: Literal | Sequence[Literal], conclusion: Literal) -> None:
+        """If the premise holds, or all of them, so does the conclusion."""
+        premises = [premise] if isinstance(premise, Literal) else list(premise)
+        self.at_least(1, [*(~literal for literal in premises), conclusion])
+
+    def require(self, literal: Literal) -> None:
+        """The literal is true."""
+        self._given.append(self._own(literal))
+
+    def forbid(self, *literals: Literal) -> None:
+        """The literal is false; of several, not all are true together."""
+        if len(literals) == 1:
+            self.require(~literals[0])
+        else:
+            self.at_most(len(literals) - 1, literals)
+
+    def _own(self, literal: Literal) -> Any:
+        """A literal of this model as `Problem` takes it."""
+        if isinstance(literal, Choice):
+            raise TypeError(f"{literal.name!r} is a choice, not a literal: write m[...] == value")
+        if not isinstance(literal, Literal):
+            raise TypeError(f"{literal!r} is no literal: write choice == value, a boolean variable, or ~ of one")
+        if literal.model is not self:
+            raise ValueError(f"{literal!r} is of another model")
+        return literal.number if literal.positive else Not(literal.number)
+
+    # What can be done with it
+
+    def problem(self) -> Modelled:
+        """All that was said so far, as literals and groups."""
+        if not self._variables:
+            raise ValueError("a model needs at least one variable")
+        return Modelled(
+            tuple(self._variables.values()),
+            groups=[*self._choices, *self._groups],
+            given=self._given,
+        )
+
+    def solve(self, **options: Any) -> Outcome:
+        """`dibs.solve`; `outcome[variable]` is its value."""
+        return solve(self.problem(), **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """A file that `dibs solve` and `dibs.read_problem` take, there whole or not at all."""
+        save_problem(self.problem(), path)
+
+
+def _number(member: Any) -> int:
+    return int(member.literal if isinstance(member, Not) else member)

@@ -1,0 +1,101 @@
+"""Lines: cells and values that must be matched one to one, as in the rows of a Latin square or a Sudoku.
+
+A local search (walk.py) keeps every line a matching and counts what that breaks elsewhere. It needs problems whose
+literals are each in one *cell*, in one *place* (a value in a row) and in one or more other groups, all of which have
+exactly one true literal. Cells and places that share literals, directly or by others, are a line.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.search.nogoods.arrays import Problem
+
+Ints = NDArray[np.int32]
+
+
+class Lines(NamedTuple):
+    """C cells in lines. An *entry* is a pair of a cell and a place of its line, open or not: E of them."""
+
+    first: Ints  # [lines + 1] cells of each line
+    line: Ints  # [C]
+    base: Ints  # [C] the first entry of each cell; those of a line follow one another
+    literal: Ints  # [E] -1: not open
+    entry: Ints  # [L] of each literal; -1: not open
+    other: Ints  # [L, K] the groups of each literal that are neither its cell nor its place
+    start: Ints  # [G+1] the open literals of those groups
+    member: Ints
+
+
+def kinds(p: Problem) -> Ints | None:
+    """[L, K] the groups of each literal by kind, where each has exactly one true literal and belongs to one kind.
+
+    Kinds are by number: in grids cells, then the values of rows, of columns and of boxes. None in other problems.
+    """
+    count = np.diff(p.literal_start)
+    if not len(count) or count.min() != count.max() or not (p.need & p.exclusive).all():
+        return None
+    group = p.literal_group.reshape(-1, count[0])
+    each = [np.unique(column) for column in group.T]
+    return group if len(np.unique(np.concatenate([*each, count[:0]]))) == sum(map(len, each)) else None
+
+
+def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
+    """The lines of a problem as far as literals are `open_` [L]; None where it has none."""
+    group = kinds(p)
+    if group is None or group.shape[1] < 3 or not open_.any():
+        return None
+    literals = np.flatnonzero(open_)
+    cells, cell = np.unique(group[literals, 0], return_inverse=True)
+    places, place = np.unique(group[literals, 1], return_inverse=True)
+    if len(cells) != len(places):
+        return None
+    of_cell, of_place = _components(cell, place, len(cells))
+    count = np.bincount(of_cell)
+    if not np.array_equal(count, np.bincount(of_place, minlength=len(count))):
+        return None  # no matching, so no solution: a search finds that out by itself
+    # Cells and places in the order of their lines; numbers of places begin anew in each.
+    cell, place = _order(of_cell)[cell], _order(of_place)[place]
+    first = np.concatenate([[0], np.cumsum(count)])
+    line = np.repeat(np.arange(len(count)), count)
+    size = count[line]
+    base = np.concatenate([[0], np.cumsum(size)])
+    entry = np.full(len(open_), -1)
+    entry[literals] = base[cell] + place - first[line[cell]]
+    literal = np.full(base[-1], -1)
+    literal[entry[literals]] = literals
+    other = group[:, 2:]
+    groups = len(p.need)
+    of = other[literals].ravel()
+    member = np.repeat(literals, other.shape[1])[np.argsort(of, kind="stable")]
+    start = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=groups))])
+    i4 = np.int32
+    return Lines(
+        first.astype(i4), line.astype(i4), base[:-1].astype(i4), literal.astype(i4), entry.astype(i4),
+        np.ascontiguousarray(other), start.astype(i4), member.astype(i4),
+    )  # fmt: skip
+
+
+def _order(of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[n] the rank of each number when they are sorted by `of`, ties by number."""
+    rank = np.empty(len(of), np.int64)
+    rank[np.argsort(of, kind="stable")] = np.arange(len(of))
+    return rank
+
+
+def _components(
+    cell: NDArray[np.int64], place: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The line of each cell [count] and of each place [count], from the pairs that share a literal."""
+    of_cell, of_place = np.arange(count), np.full(count, count)
+    while True:
+        before = of_cell.copy()
+        np.minimum.at(of_place, place, of_cell[cell])
+        np.minimum.at(of_cell, cell, of_place[place])
+        if np.array_equal(before, of_cell):
+            break
+    number = np.unique(of_cell, return_inverse=True)[1]
+    return number, number[of_place]

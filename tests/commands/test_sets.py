@@ -1,0 +1,146 @@
+"""`dibs data get` for published sets: known by content, in whole or in part, in the formats of their authors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dibs import Latin, Sudoku, sets
+from dibs.bench.experiment import Choice
+from dibs.bench.instances import chosen
+from dibs.bench.kinds import InstanceKind
+from dibs.generate import latin, sudoku
+from dibs.problem import InputError
+from dibs.sets import SETS
+from shell import Run, runner
+
+REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "data" / "published"
+CSPLIB = list(latin(3, order=30, holes=374, seed=1))  # of its order and holes
+QWH = list(latin(4, order=50, holes=0.7, seed=2))
+EMPTY = [Latin([0] * order**2) for order in (30, 40)]  # of COLOR03
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    monkeypatch.setenv("DIBS_DATA", str(tmp_path / "lists"))
+    return runner(capsys, monkeypatch)
+
+
+def written(path: Path, squares: list[Latin]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"# one\n{square.format()}\n" for square in squares))
+    return path
+
+
+def authors(square: Latin) -> dict[str, str]:
+    """A square as the authors of sets write it."""
+    n, values = square.size, square.values.astype(int)
+    places = np.flatnonzero(values)
+    triples = "".join(f"{at // n} {at % n} {values[at] - 1}\n" for at in places)
+    rows = values.reshape(n, n)
+    below = "\n".join(" ".join(f"{value - 1:3}" for value in row) for row in rows)
+    above = "|\n".join(", ".join(map(str, row)) for row in rows)
+    return {"txt": f"{n}\n{triples}", "pls": f"order {n}\n{below}\n", "dzn": f"N = {n};\nstart = [| {above} |];\n"}
+
+
+def test_every_format_is_the_same_square(run: Run, tmp_path: Path) -> None:
+    for ending, text in authors(CSPLIB[0]).items():
+        path = tmp_path / f"square.{ending}"
+        path.write_text(text)
+        code, out, err = run("data", "get", "csplib067", "--from", path, "--force")
+        assert (code, err) == (0, "")
+        assert out == f"csplib067: 1 instances, 1 of 40 are here: {tmp_path / 'lists' / 'csplib067.txt'}\n"
+        assert SETS["csplib067"].load() == CSPLIB[:1]
+
+
+def test_a_part_and_later_more_in_one_order(run: Run, tmp_path: Path) -> None:
+    assert run("data", "get", "csplib067", "--from", written(tmp_path / "a", CSPLIB[:2])).code == 0
+    assert run("data", "get", "csplib067", "--from", written(tmp_path / "b", CSPLIB[1:])).code == 0
+    stored = SETS["csplib067"].path.read_text()
+    assert sorted(one.line() for one in CSPLIB) == stored.splitlines()
+    run("data", "get", "csplib067", "--from", written(tmp_path / "c", CSPLIB[::-1]), "--force")
+    assert SETS["csplib067"].path.read_text() == stored
+    assert run("data", "path", "csplib067").out == f"{SETS['csplib067'].path}\n"
+
+
+def test_a_folder_with_files_of_many_sets(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "all"
+    written(folder / "deep" / "qwh.txt", QWH)
+    written(folder / "csplib.txt", CSPLIB)
+    written(folder / "mixed.txt", [*QWH[:1], *CSPLIB])
+    (folder / "README.md").write_text("about it\n")
+    (folder / "picture").write_bytes(bytes(range(256)))
+    code, out, err = run("data", "get", "qwh", "--from", folder)
+    assert (code, err.count("\n")) == (0, 1)
+    assert err == f"{folder}: left out, not of qwh: 4 files (README.md, csplib.txt, mixed.txt, ...)\n"
+    assert "qwh: 4 instances, 4 of 1,800 are here" in out
+    told = json.loads(run("data", "list", "--json").out)["sets"]
+    assert {one["name"]: one["here"] for one in told} == dict.fromkeys(SETS, 0) | {"qwh": 4}
+    assert "4 here" in run("data", "list").out
+
+
+def test_what_is_not_of_a_set_is_refused_in_a_line(run: Run, tmp_path: Path) -> None:
+    path = written(tmp_path / "squares.txt", [*CSPLIB, *QWH])
+    said = f"{path}: is not of csplib067: it has a Latin square of order 50 with 1750 holes; nothing was stored"
+    assert run("data", "get", "csplib067", "--from", path).complaint == said
+    assert run("data", "get", "qwh", "--from", tmp_path / "none").complaint.startswith(f"{tmp_path / 'none'}: ")
+    assert " has no file of qcp: " in run("data", "get", "qcp", "--from", tmp_path).complaint
+    assert run("data", "get", "qwh").complaint == f"qwh is not fetched: {sets.how(SETS['qwh'])}"
+    assert run("data", "path", "qwh").complaint == f"the set qwh is not here: {sets.how(SETS['qwh'])}"
+    assert "did you mean color03?" in run("data", "get", "color3").complaint
+    (tmp_path / "odd").write_text("30\n1 2\n")
+    complaint = run("data", "get", "csplib067", "--from", tmp_path / "odd").complaint
+    assert complaint == f"{tmp_path / 'odd'}: 2 numbers are no Latin square of order 30"
+    assert not SETS["csplib067"].path.exists()
+
+
+def test_instances_of_one_set_are_of_no_other(run: Run, tmp_path: Path) -> None:
+    """COLOR03 has squares with the order and the holes of others: there it is the squares themselves that count."""
+    assert [SETS["color03"].has(one) for one in (*EMPTY, *QWH, Latin([1, *[0] * 899]))] == [True] * 2 + [False] * 5
+    assert not any(one.has(square) for name, one in SETS.items() for square in EMPTY if name != "color03")
+    [large] = sudoku(1, box=(5, 5), kept=0.45, seed=0, workers=1)
+    assert [name for name, one in SETS.items() if one.has(large)] == ["gecode-sudoku"]
+    assert isinstance(large, Sudoku)
+
+
+def test_a_damaged_set_is_noticed(run: Run, tmp_path: Path) -> None:
+    run("data", "get", "csplib067", "--from", written(tmp_path / "a", CSPLIB))
+    SETS["csplib067"].path.write_text(QWH[0].line() + "\n")
+    with pytest.raises(InputError, match="is damaged: a Latin square of order 50 with 1750 holes is not of csplib067"):
+        SETS["csplib067"].load()
+
+
+def test_a_cell_takes_its_class_from_the_set(run: Run, tmp_path: Path) -> None:
+    fuller = list(latin(2, order=60, holes=0.4, seed=3))
+    run("data", "get", "qwh", "--from", written(tmp_path / "a", QWH + fuller))
+    cell = InstanceKind(family="published", set="qwh", order=50, filled=0.3)
+    assert (cell.label, cell.guide) == ("qwh 50, 30 % filled", "relational-latin")
+    assert InstanceKind(family="published", set="gecode-sudoku").guide == "relational-sudoku"
+    some = list(cell.made(3, 7))
+    assert len({one.line() for one in some}) == 3
+    assert {one.line() for one in some} < {one.line() for one in QWH}
+    assert list(cell.made(2, 7)) == some[:2]
+    every = chosen(Choice(kind=(cell, InstanceKind(family="published", set="qwh", order=60))))
+    assert (every.kind, every.number) == (["qwh 50, 30 % filled"] * 4 + ["qwh 60"] * 2, [0, 1, 2, 3, 0, 1])
+    with pytest.raises(InputError, match=r"nothing of qwh 70 is here: `dibs data get qwh --from FOLDER`"):
+        InstanceKind(family="published", set="qwh", order=70).made(1, 0)
+    for bad, message in (({"set": "qw"}, "set = 'qw': choose one of qwh,"), ({}, "the family published needs set")):
+        with pytest.raises(ValueError, match=message):
+            InstanceKind(family="published", **bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"filled = 30: it must be a fraction"):
+        InstanceKind(family="published", set="qwh", filled=30)
+
+
+@pytest.mark.shared_data
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published instances are not beside the checkout")
+def test_the_published_files(run: Run) -> None:
+    places = {"gecode-sudoku": "sudoku"}
+    for name, count in {"qwh": 180, "color03": 15, "csplib067": 20, "qcp": 16, "gecode-sudoku": 9}.items():
+        folder = REFERENCE / places.get(name, "latin")
+        assert run("data", "get", name, "--from", folder).out.startswith(f"{name}: {count} instances, ")
+        squares = SETS[name].load()
+        assert len(squares) == count
+        assert not any(one.has(square) for one in SETS.values() if one.name != name for square in squares[::9])

@@ -1,0 +1,61 @@
+"""The templates for contributors work as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dibs
+from dibs import engines
+from dibs.bench.instances import load
+from dibs.bench.records import Store
+from dibs.cli import main
+from dibs.search.external.registry import ENGINES, External
+from judge import solutions
+from randoms import mixture
+from templates.family import Assignment
+from templates.guide import Template
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "examples" / "templates"
+
+
+def test_a_family() -> None:
+    assert [dibs.count_solutions(Assignment(n, {}), limit=200) for n in range(1, 6)] == [1, 2, 6, 24, 120]
+    problem = Assignment(4, {0: 2, 3: 0})
+    outcomes = list(dibs.solve_many([problem, Assignment(4, {1: 1})]))
+    assert [outcome.status for outcome in outcomes] == ["SAT", "SAT"]
+    assert problem.violation(outcomes[0].solution) is None
+    assert dibs.solve(Assignment(3, {0: 1, 1: 1})).status == "UNSAT"
+    assert (problem.line(), problem.line([2, 1, 3, 0])) == ("2 . . 0", "2 1 3 0")
+    assert problem.violation([2, 1, 1, 0]) == "a task is done twice, or not at all"
+    assert problem.violation([1, 2, 3, 0]) == "person 0 has another task"
+    with pytest.raises(ValueError, match="person 4, task 0: both are numbers from 0 to 3"):
+        Assignment(4, {4: 0})
+    assert engines.solve(problem, "cadical195").status == "SAT"
+
+
+def test_a_guide() -> None:
+    puzzles = load("hard300", 5)
+    guided = list(dibs.solve_many(puzzles, guide=Template()))
+    assert [outcome.solution for outcome in guided] == [dibs.solve(puzzle).solution for puzzle in puzzles]
+    assert all(outcome.asks for outcome in guided)
+
+
+def test_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES, "template", External("templates.engine", "nothing", "none", ""))
+    found = set()
+    for problem in mixture(seed=5, count=60):
+        if problem.structure.literals <= 64:
+            status = engines.solve(problem, "template").status
+            assert status == ("SAT" if solutions(problem, 1) else "UNSAT")
+            found.add(status)
+    assert found == {"SAT", "UNSAT"}
+    assert engines.solve(dibs.Latin([0] * 9), "template", seconds=0).status == "LIMIT"
+    assert engines.solve(dibs.Latin([0] * 9), "template", stopped=lambda: True).status == "LIMIT"
+
+
+def test_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", str(TEMPLATES / "table.toml"), "--out", str(tmp_path), "--markdown"]) == 0
+    assert "**Template: 4 of hard300**" in capsys.readouterr().out
+    assert len(Store.read(tmp_path).records(())) == 8

@@ -1,0 +1,114 @@
+"""Groups with bounds in the nogood search: right answers, nogoods that follow, and nothing changed without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dibs
+from dibs import Not, Problem
+from dibs.search.nogoods.search import reduced
+from dibs.search.root import roots
+from dibs.search.selfcheck import watched
+from dibs.search.tree.tables import tables
+from guides import BAD, Scored
+from judge import solutions
+from randoms import bounded, tight
+
+
+def solved(problem: dibs.Instance, **options: Any) -> dibs.Outcome:
+    return dibs.solve(problem, strategy="nogoods", **options)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_status_agrees_with_a_solver(seed: int) -> None:
+    rng = np.random.default_rng((6, seed))
+    failures = 0
+    for i in range(250):
+        problem = tight(rng) if i % 2 else bounded(rng, 10 if i % 4 else 60)
+        outcome = solved(
+            problem, level=("naked", "hidden")[i % 3 == 0], order=("random", "ascending")[i % 5 == 0], seed=i
+        )
+        assert outcome.status == ("SAT" if solutions(problem, 1) else "UNSAT"), (i, problem)
+        failures += outcome.backtracks
+    assert failures > 500
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_guides_change_nothing(name: str) -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(25):
+        problem = tight(rng)
+        outcome = solved(problem, guide=Scored(BAD[name]))
+        assert outcome.status == ("SAT" if solutions(problem, 1) else "UNSAT")
+
+
+def test_every_nogood_follows() -> None:
+    rng = np.random.default_rng(8)
+    verified = 0
+    for i in range(120):
+        problem = tight(rng) if i % 3 else bounded(rng, 30)
+        outcome, nogoods = watched(problem, conflicts=20_000, restart_base=1 if i % 2 else 20, every=1)
+        assert outcome is not None
+        assert outcome.status == ("SAT" if solutions(problem, 1) else "UNSAT")
+        verified += nogoods
+    assert verified > 300
+
+
+@pytest.mark.parametrize("size", [65, 300, 1000])
+def test_large_groups(size: int) -> None:
+    """So many pairs, one of each: half of all literals, no more and no less."""
+    pairs = [(i, i + size // 2) for i in range(size // 2)]
+    numbers = range(size // 2 * 2)
+    half = size // 2
+    for count, status in ((half, "SAT"), (half + 1, "UNSAT")):
+        given = [] if status == "SAT" else range(half + 1)
+        problem = Problem(
+            len(numbers), groups=[(count, count, numbers), *((0, 1, pair) for pair in pairs)], given=given
+        )
+        assert solved(problem).status == status
+
+
+def test_literals_in_no_group() -> None:
+    problem = Problem(5, groups=[(2, 2, [1, 2, Not(3)])])
+    outcome = solved(problem)
+    assert outcome.status == "SAT"
+    assert problem.violation(outcome.solution) is None
+    assert solved(Problem(3)).status == "SAT"
+
+
+def test_the_tree_search_refuses_bounds() -> None:
+    problem = Problem(4, groups=[(2, 2, range(4))])
+    with pytest.raises(ValueError, match="the tree search has no groups with bounds"):
+        tables(problem.structure, "hidden")
+    assert dibs.plan(problem).search == "nogoods"
+    assert "nogoods because there are groups with bounds" in dibs.plan(problem).describe()
+    assert [dibs.solve(problem, policy=policy).status for policy in (None, "auto", "guided", "plain")] == ["SAT"] * 4
+    for options in ({"strategy": "dfs"}, {"max_solutions": 2}, {"tie": "degree"}, {"level": "eliminate"}):
+        with pytest.raises(ValueError, match="groups with bounds"):
+            dibs.solve(problem, **options)
+
+
+def test_roots_follow_bounds() -> None:
+    """Three of four, one false: the others are true; two of them are all that the next group may have."""
+    problem = Problem(6, groups=[(3, 3, [0, 1, 2, 3]), (0, 2, [1, 2, 4]), (2, 3, [3, 4, 5])], given=[Not(0)])
+    root = roots([problem])
+    assert root.consistent.tolist() == [True]
+    assert np.flatnonzero(root.true[0]).tolist() == [1, 2, 3, 5, 6]
+    assert not root.open.any()
+    for groups, given in (([(2, 2, [0, 1, 2])], [0, 1, 2]), ([(2, 3, [0, 1, 2])], [Not(0), Not(1)])):
+        assert not roots([Problem(3, groups=groups, given=given)]).consistent[0]
+
+
+def test_what_is_left_of_a_bound_may_be_special() -> None:
+    """At most two of four, one of them true: at most one of the rest, as quick as any at-most-one group."""
+    problem = Problem(5, groups=[(0, 2, [0, 1, 2, 3]), (2, 5, [0, 1, 2, 3, 4]), (2, 3, [1, 2, 3, 4])], given=[0])
+    root = roots([problem])
+    left, literals = reduced(problem.structure, root.open[0], root.true[0], "hidden")
+    assert literals.tolist() == [1, 2, 3, 4]
+    assert left.exclusive.tolist() == [True, False]
+    assert left.need.tolist() == [False, True]
+    assert left.least.tolist() == [2]
+    assert left.most.tolist() == [3]

@@ -1,0 +1,145 @@
+"""The local search on lines: what it keeps, what it counts, and that it changes no answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dibs
+from dibs import CNF, Options, Problem
+from dibs.generate import latin, sudoku
+from dibs.problem import Instance
+from dibs.search.nogoods import arrays, walk
+from dibs.search.nogoods.lines import Lines, lines
+from dibs.search.nogoods.search import Search
+from dibs.search.nogoods.walk import Walk
+from dibs.search.nogoods.walker import Walker
+from dibs.search.root import roots
+
+HOW: dict[str, Any] = {"strategy": "nogoods"}
+
+
+def begun(problem: Instance) -> Search:
+    [open_], [true], _ = roots([problem])
+    return Search(problem, Options(**HOW), open_, true, 0, 0.0)
+
+
+def walked(problem: Instance, seed: int) -> tuple[Search, Lines, Walk]:
+    """A walk at its beginning."""
+    search = begun(problem)
+    count = len(search.open)
+    found = lines(search.problem, np.ones(count, bool))
+    assert found is not None
+    rng = np.random.default_rng(seed)
+    return search, found, walk.begin(found, rng.gumbel(size=count), rng)
+
+
+def check(search: Search, t: Lines, w: Walk) -> None:
+    """Every line is a matching, and all counts are what the values say."""
+    for first, end in zip(t.first, t.first[1:], strict=False):
+        assert sorted(w.value[first:end]) == list(range(end - first))
+    entry = t.base + w.value
+    literal = t.literal[entry]
+    count = np.bincount(t.other[literal[literal >= 0]].ravel(), minlength=len(search.problem.need))
+    assert (count == w.held).all()
+    clashes = (literal < 0).sum() + (count * (count - 1) // 2).sum()
+    assert w.counts[walk.CLASHES] == clashes >= w.counts[walk.LEAST]
+    cost = np.where(t.literal < 0, 1, count[t.other[t.literal]].sum(axis=1))
+    cost[entry[literal < 0]] += t.other.shape[1]
+    assert (cost == w.cost).all()
+    bad = w.bad[: w.counts[walk.BAD]]
+    assert sorted(bad) == np.flatnonzero(cost[entry] > t.other.shape[1]).tolist()
+    assert (w.where[bad] == np.arange(len(bad))).all()
+
+
+def grids() -> list[Instance]:
+    return [
+        *latin(3, order=9, holes=0.6, seed=1),
+        *latin(2, order=20, holes=0.42, seed=2),
+        *sudoku(2, box=(4, 4), kept=0.45, seed=3),
+    ]
+
+
+@pytest.mark.parametrize("number", range(7))
+def test_a_walk_keeps_its_lines_and_its_counts(number: int) -> None:
+    search, t, w = walked(grids()[number], number)
+    check(search, t, w)
+    for _ in range(60):
+        walk.advance(t, w, 1 + 100 * (number % 3))
+        check(search, t, w)
+
+
+def test_a_walk_that_ends_is_at_a_solution() -> None:
+    ended = 0
+    for seed, square in enumerate(latin(6, order=12, holes=0.6, seed=4)):
+        search, t, w = walked(square, seed)
+        walk.advance(t, w, 3_000_000)
+        if w.counts[walk.LEAST] == 0:
+            ended += 1
+            true, p = walk.literals(t, w), search.problem
+            owner = np.repeat(np.arange(len(p.need)), np.diff(p.group_start))
+            assert (np.bincount(owner, np.isin(p.group_member, true), len(p.need)) == 1).all()
+    assert ended >= 5
+
+
+def test_the_same_walk_however_it_is_cut() -> None:
+    [square] = latin(1, order=20, holes=0.42, seed=2)
+    _, t, at_once = walked(square, 1)
+    _, _, cut = walked(square, 1)
+    walk.advance(t, at_once, 200_000)
+    while cut.counts[walk.LOOKS] < at_once.counts[walk.LOOKS]:
+        walk.advance(t, cut, 1)
+    assert all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(at_once, cut, strict=True))
+
+
+def test_a_walk_back_at_its_best_state() -> None:
+    [square] = latin(1, order=33, holes=0.37, seed=2)
+    search, t, w = walked(square, 1)
+    rewinds = 0
+    for _ in range(100_000):
+        walk.advance(t, w, 1)
+        if w.counts[walk.REWINDS] > rewinds:
+            rewinds = int(w.counts[walk.REWINDS])
+            assert (w.value == w.best).all()
+            check(search, t, w)
+        if rewinds == 3 or w.counts[walk.LEAST] == 0:
+            break
+    assert rewinds
+
+
+def test_problems_without_lines() -> None:
+    for problem in (
+        CNF(3, [[1, 2], [-1, 3], [2, 3]]),
+        Problem(5, exactly_one=[[0, 1, 2]], at_least_one=[[2, 3, 4]], at_most_one=[[0, 4]]),
+    ):
+        search = begun(problem)
+        assert lines(search.problem, np.ones(len(search.open), bool)) is None
+        assert dibs.solve(problem, **HOW).status == "SAT"
+
+
+def test_a_walk_that_has_solved_ends_the_search() -> None:
+    [square] = latin(1, order=20, holes=0.42, seed=2)
+    search = begun(square)
+    walker = Walker(search.problem, np.ones(len(search.open), bool), (3,))
+    while not walker.solved:
+        walker.advance(search.memory.score, 1_000_000)
+    walker.hand_over(search.memory)
+    assert not search.advance(lambda: False)
+    outcome = search.outcome()
+    assert outcome is not None
+    assert (outcome.status, outcome.backtracks) == ("SAT", 0)
+
+
+def test_a_walk_of_another_problem_changes_no_answer() -> None:
+    """Phases are only tried first: here they are of no solution at all."""
+    rng = np.random.default_rng(5)
+    for square in latin(5, order=15, holes=0.45, seed=6):
+        search = begun(square)
+        search.memory.best[:] = rng.random(len(search.open)) < 0.3
+        search.memory.counts[arrays.FURTHEST] = arrays.NEVER
+        assert not search.advance(lambda: False)
+        outcome = search.outcome()
+        assert outcome is not None
+        assert outcome.status == "SAT"
