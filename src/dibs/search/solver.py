@@ -113,7 +113,7 @@ def search_all(
 
     `workers`: cores for the only instance, where the nogood search does it.
     """
-    if plan.search == "tree" and plan.options.max_seconds is not None:
+    if (plan.search == "tree" or plan.easy is not None) and plan.options.max_seconds is not None:
         late, plan = _tables_built(some, plan, guide)
         if late:
             return [late] * len(some)
@@ -135,6 +135,33 @@ def search_all(
     search = searcher(some, plan, guide, places, block, proof)
     search.run(guide, stopped, turn)
     return search.outcomes()
+
+
+def _sooner(plan: Plan, seconds: float) -> Plan:
+    """The plan with so many seconds less."""
+    if plan.options.max_seconds is None:
+        return plan
+    left = max(0.0, plan.options.max_seconds - seconds)
+    return replace(plan, options=replace(plan.options, max_seconds=left))
+
+
+def _tables_built(some: Sequence[Instance], plan: Plan, guide: Guide | None) -> tuple[Outcome | None, Plan]:
+    """Build the tables of the tree search on the clock, an equal share for each; an outcome if that takes too long.
+
+    The plan has the time that is left. Nothing else in a search takes long before its first look at the clock.
+    """
+    from dibs.search.tree.tables import Late, prepare, tables
+
+    prepare()
+    begin, structure = perf_counter(), some[0].structure
+    end = begin + len(some) * (plan.options.max_seconds or 0.0)
+    try:
+        tables(structure, plan.options.level, lambda: perf_counter() >= end)
+        if isinstance(guide, Oracle):
+            tables(structure, "hidden", lambda: perf_counter() >= end)
+    except Late:
+        return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, search="tree"), plan
+    return None, _sooner(plan, (perf_counter() - begin) / len(some))
 
 
 def _relayed(
@@ -164,33 +191,6 @@ def _relayed(
         [found] = search_all([some[i]], rest, guide, [places[i]], block, stopped, turn, None, workers)
         outcomes[i] = None if found is None else together(begun, found)
     return outcomes
-
-
-def _sooner(plan: Plan, seconds: float) -> Plan:
-    """The plan with so many seconds less."""
-    if plan.options.max_seconds is None:
-        return plan
-    left = max(0.0, plan.options.max_seconds - seconds)
-    return replace(plan, options=replace(plan.options, max_seconds=left))
-
-
-def _tables_built(some: Sequence[Instance], plan: Plan, guide: Guide | None) -> tuple[Outcome | None, Plan]:
-    """Build the tables of the tree search on the clock, an equal share for each; an outcome if that takes too long.
-
-    The plan has the time that is left. Nothing else in a search takes long before its first look at the clock.
-    """
-    from dibs.search.tree.tables import Late, prepare, tables
-
-    prepare()
-    begin, structure = perf_counter(), some[0].structure
-    end = begin + len(some) * (plan.options.max_seconds or 0.0)
-    try:
-        tables(structure, plan.options.level, lambda: perf_counter() >= end)
-        if isinstance(guide, Oracle):
-            tables(structure, "hidden", lambda: perf_counter() >= end)
-    except Late:
-        return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, search="tree"), plan
-    return None, _sooner(plan, (perf_counter() - begin) / len(some))
 
 
 def _foreseen(
