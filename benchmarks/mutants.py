@@ -228,7 +228,7 @@ MUTANTS = [
     Mutant(
         "resume: the average stands still",
         "model/train.py",
-        "_average(state.average, module, t.ema, state.step)",
+        "_average(state.average, plain, t.ema, state.step * t.updates + number)",
         "pass",
         (*SIGNALS, "learns"),
     ),
