@@ -394,6 +394,34 @@ MUTANTS = [
         "                pass",
         (*GATE, "headers"),
     ),
+    Mutant(
+        "bounds: a group may hold one more",
+        "search/nogoods/groups.py",
+        "if m.held[g] == p.most[g - len(p.need)]:",
+        "if m.held[g] == p.most[g - len(p.need)] + 1:",
+        ("tests/search/test_bounds.py", "-k", "agrees"),
+    ),
+    Mutant(
+        "bounds: what a group still needs is not taken",
+        "search/nogoods/groups.py",
+        "elif m.left[g] == least and m.held[g] < least:",
+        "elif m.left[g] == least and m.held[g] < 0:",
+        ("tests/search/test_bounds.py", "-k", "taken_at_once"),
+    ),
+    Mutant(
+        "bounds: reasons leave out the true members",
+        "search/nogoods/analyse.py",
+        "if m.state[literal] == TRUE and m.position[literal] < m.position[excluded]:",
+        "if m.state[literal] == TRUE and m.position[literal] < 0:",
+        ("tests/search/test_bounds.py", "-k", "follows or agrees"),
+    ),
+    Mutant(
+        "bounds: the checker of a problem takes one more",
+        "problem/own.py",
+        "if not bounds.least <= count <= bounds.most:",
+        "if not bounds.least <= count <= bounds.most + 1:",
+        ("tests/problem/test_own_problem.py", "-k", "bounds_and_negations"),
+    ),
 ]
 
 

@@ -112,3 +112,10 @@ def test_what_is_left_of_a_bound_may_be_special() -> None:
     assert left.need.tolist() == [False, True]
     assert left.least.tolist() == [2]
     assert left.most.tolist() == [3]
+
+
+def test_what_a_group_needs_is_taken_at_once() -> None:
+    """The first choice excludes one of four: the other three are needed, and no further choice is made."""
+    problem = Problem(5, exactly_one=[[0, 4]], at_most_one=[[0, 1]], groups=[(3, 4, [0, 1, 2, 3])])
+    outcome = solved(problem)
+    assert (outcome.solution, outcome.nodes) == ([0, 2, 3], 1)
