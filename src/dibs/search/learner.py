@@ -150,6 +150,7 @@ class Search:
         self._dives = Dives(len(self.open), most, min(options.after or 0, NEVER))
         self._at_root = False  # the next answer is about the root
         self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
+        self.excluded: list[int] = []  # literals that filtering has made false: no unit propagation shows why
         self._filtered = -1  # literals that the root had decided when it was last filtered
         self.seconds = seconds + perf_counter() - begin
 
@@ -192,7 +193,7 @@ class Search:
         self.memory.counts[arrays.RUN_END] = 0
         self._run(self._nodes, NEVER, stopped)
 
-    def _filter(self) -> None:
+    def filter(self) -> None:
         """At the root: exclude what is in no perfect matching, until nothing more follows."""
         m, counts = self.memory, self.memory.counts
         while self.filters and counts[arrays.LEVEL] == 0 and counts[arrays.TRAIL] > self._filtered and self._going():
@@ -202,6 +203,7 @@ class Search:
             if out is None:
                 counts[arrays.PHASE] = arrays.UNSAT
             else:
+                self.excluded += out.tolist()
                 loop.exclude(self.problem, m, out)
             self.seconds += perf_counter() - begin
 
@@ -210,7 +212,7 @@ class Search:
         begin = perf_counter()
         if self._walker is None:
             self._to_root(stopped)
-            self._filter()
+            self.filter()
             begin = perf_counter()
             self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, (self.options.seed, self._variant))
             self._dives.walks = self._walker.able
