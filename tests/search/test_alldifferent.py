@@ -122,7 +122,7 @@ def test_a_search_that_was_filtered_is_verified_like_any_other() -> None:
     filtered = 0
     for seed in range(12):
         [square] = latin(1, order=12, holes=0.5, seed=seed)
-        outcome, _ = watched(square, conflicts=10_000, unit=4, seed=seed, filters=True)
+        outcome, _ = watched(square, conflicts=10_000, restart_base=4, seed=seed, filters=True)
         assert outcome is not None
         assert outcome.status == "SAT"
         search = begun(square)
