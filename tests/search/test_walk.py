@@ -45,7 +45,7 @@ def check(search: Search, t: Lines, w: Walk) -> None:
     entry = t.base + w.value
     literal = t.literal[entry]
     count = np.bincount(t.other[literal[literal >= 0]].ravel(), minlength=len(search.problem.need))
-    assert (count == w.count).all()
+    assert (count == w.held).all()
     clashes = (literal < 0).sum() + (count * (count - 1) // 2).sum()
     assert w.counts[walk.CLASHES] == clashes >= w.counts[walk.LEAST]
     cost = np.where(t.literal < 0, 1, count[t.other[t.literal]].sum(axis=1))

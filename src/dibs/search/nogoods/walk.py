@@ -42,7 +42,7 @@ class Walk(NamedTuple):
     best: NDArray[np.int32]  # [C] the same where clashes were fewest
     cost: NDArray[np.int16]  # [E] true literals in the other groups of each, its own included; 1 and more: not open
     tabu: NDArray[np.int32]  # [E] it may not become true until that move
-    count: NDArray[np.int32]  # [G] true literals
+    held: NDArray[np.int32]  # [G] true literals
     total: NDArray[np.int64]  # [G] the sum of their cells: where there is one, it is that one
     bad: NDArray[np.int32]  # [C] cells that clash
     where: NDArray[np.int32]  # [C] of each in `bad`; -1: it does not clash
@@ -131,14 +131,14 @@ def put(t: Lines, w: Walk, cell: Int, sign: Int) -> None:
     else:
         for k in range(w.counts[KINDS]):
             g = t.other[literal, k]
-            alone = w.total[g] if w.count[g] == 1 else -1
-            w.count[g] += sign
+            alone = w.total[g] if w.held[g] == 1 else -1
+            w.held[g] += sign
             w.total[g] += sign * cell
             for i in range(t.start[g], t.start[g + 1]):
                 w.cost[t.entry[t.member[i]]] += sign
             if sign > 0 and alone >= 0:
                 look(t, w, alone)
-            elif sign < 0 and w.count[g] == 1:
+            elif sign < 0 and w.held[g] == 1:
                 look(t, w, w.total[g])
     if sign > 0:
         look(t, w, cell)
