@@ -69,7 +69,7 @@ def test_groups_in_any_order() -> None:
     grid = np.arange(64).reshape(4, 4, 4)
     groups = [*grid.reshape(-1, 4), *grid.transpose(0, 2, 1).reshape(-1, 4), *grid.transpose(1, 2, 0).reshape(-1, 4)]
     said = 0
-    for mixed in range(40):
+    for mixed in range(200):
         order = rng.permutation(48) if mixed % 2 else np.arange(48)
         kept = rng.random(64) < 0.7
         some = [groups[i][kept[groups[i]]].tolist() for i in order]
@@ -88,7 +88,7 @@ def test_groups_in_any_order() -> None:
         for literal in search.open[out].tolist():
             true = Problem(int(kept.sum()), exactly_one=[*(number[one].tolist() for one in some), [literal]])
             assert dibs.solve(true, policy="plain").status == "UNSAT"
-    assert said > 5
+    assert said
 
 
 def test_problems_of_another_form_are_left_as_they_are() -> None:
