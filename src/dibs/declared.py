@@ -36,12 +36,18 @@ def declarations(of: Any) -> dict[str, Declared]:
     return found
 
 
+@cache
+def dimensions(of: Any) -> frozenset[tuple[str, ...]]:
+    """All dimensions of the declared arrays."""
+    return frozenset(one for declared in declarations(of).values() for one in declared.shape)
+
+
 def shapes(of: Any, sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
     """The shape of each declared array; `sizes`: what the names in their dimensions stand for."""
-    return {
-        name: tuple(sum(int(size) if size.isdigit() else sizes[size] for size in sum_) for sum_ in declared.shape)
-        for name, declared in declarations(of).items()
-    }
+    known = declarations(of)
+    # Each dimension once: this is part of the time of an easy search.
+    size = {one: sum(int(n) if n.isdigit() else sizes[n] for n in one) for one in dimensions(of)}
+    return {name: tuple([size[one] for one in declared.shape]) for name, declared in known.items()}
 
 
 def room(of: type[Fields], sizes: dict[str, int], **others: Any) -> Fields:

@@ -35,11 +35,13 @@ def watched(
     seed: int = 0,
     every: int = 64,
     verify: bool = True,
+    filters: bool = False,
     report: Callable[[int], None] | None = None,
 ) -> tuple[Outcome | None, int]:
     """Search one instance without a guide; the outcome, None after so many `conflicts`, and the nogoods verified.
 
     `every`: conflicts between two looks at the state of the groups. Without `verify` nogoods are not looked at.
+    `filters`: begin with all-different filtering. What that excludes has no short reason: MiniSat has to refute it.
     Raises Unsound at the first fault, WrongSolution for a wrong solution.
     """
     from dibs.search.options import Options
@@ -52,6 +54,10 @@ def watched(
     judge = Judge(search.problem) if verify else None
     counts = search.memory.counts
     counts[arrays.MOST] = arrays.NEVER
+    if filters:
+        search.filter()
+        if judge:
+            judge.exclude(search.excluded)
     looked = 0
     while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < conflicts:
         before, run = int(counts[arrays.CONFLICTS]), int(counts[arrays.RUN])
@@ -161,6 +167,14 @@ class Judge:
         self._solver.add_clause([-literal - 1 for literal in nogood.tolist()])
         self._known.add(frozenset(nogood.tolist()))
         self.verified += 1
+
+    def exclude(self, literals: list[int]) -> None:
+        """Literals that are said to be in no solution: not by propagation, so each is refuted by a whole search."""
+        for literal in literals:
+            if self._solver.solve(assumptions=[literal + 1]):
+                raise Unsound(f"literal {literal} is said to be in no solution, but there is one with it")
+            self._groups.append([-literal - 1])
+            self._solver.add_clause([-literal - 1])
 
     def anew(self, m: Memory) -> None:
         """A run has begun: nogoods were forgotten, and others lost what the root decided. What is there follows."""

@@ -18,6 +18,7 @@ EVERY = 24  # but so many at least
 ROOTS = 8  # what a dive costs, in asks about its root
 DIVE = 256  # failures before the first dive, or walk, at least
 START = 1.0  # effort of the search before that, in dives
+AGAIN = 4  # times as many failures before the next dive: each loses the weights that failures have made
 FAILURES = 128  # of a dive, then it asks no more
 CHECK = 64  # failures between two looks at the balance of efforts
 
@@ -66,7 +67,7 @@ class Dives:
         return "walk" if self.walks and self.budget(effort) >= LOOKS * LEAST else "search"
 
     def _dive(self, failures: int) -> Step:
-        self._dive_at = 2 * failures if self._begun else 0
+        self._dive_at = AGAIN * failures if self._begun else 0
         self._give_up = failures + FAILURES
         self._spend = self._asked + 2 * self._price
         self._begun += 1

@@ -76,6 +76,7 @@ class Search:
         self._guided = most > 0
         self._at_root = False  # the next answer is about the root
         self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
+        self.excluded: list[int] = []  # literals that filtering has made false: no unit propagation shows why
         self._filtered = -1  # literals that the root had decided when it was last filtered
         self.seconds = seconds + perf_counter() - begin
 
@@ -118,7 +119,7 @@ class Search:
         self.memory.counts[arrays.RUN_END] = 0
         self._run(self._nodes, NEVER, stopped)
 
-    def _filter(self) -> None:
+    def filter(self) -> None:
         """At the root: exclude what is in no perfect matching, until nothing more follows."""
         m, counts = self.memory, self.memory.counts
         while self.filters and counts[arrays.LEVEL] == 0 and counts[arrays.TRAIL] > self._filtered and self._going():
@@ -128,6 +129,7 @@ class Search:
             if out is None:
                 counts[arrays.PHASE] = arrays.UNSAT
             else:
+                self.excluded += out.tolist()
                 loop.exclude(self.problem, m, out)
             self.seconds += perf_counter() - begin
 
@@ -136,7 +138,7 @@ class Search:
         begin = perf_counter()
         if self._walker is None:
             self._to_root(stopped)
-            self._filter()
+            self.filter()
             begin = perf_counter()
             self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, (self.options.seed, self._variant))
             self._dives.walks = self._walker.able

@@ -40,7 +40,7 @@ class Walk(NamedTuple):
 
     value: NDArray[np.int32]  # [C] places in their lines
     best: NDArray[np.int32]  # [C] the same where clashes were fewest
-    cost: NDArray[np.int32]  # [E] true literals in the other groups of each, its own included; 1 and more: not open
+    cost: NDArray[np.int16]  # [E] true literals in the other groups of each, its own included; 1 and more: not open
     tabu: NDArray[np.int32]  # [E] it may not become true until that move
     held: NDArray[np.int32]  # [G] true literals
     total: NDArray[np.int64]  # [G] the sum of their cells: where there is one, it is that one
@@ -55,7 +55,7 @@ def begin(t: Lines, liking: NDArray[np.float64], rng: np.random.Generator) -> Wa
     cells, entries, groups = len(t.line), len(t.literal), len(t.start) - 1
     i4 = np.int32
     walk = Walk(
-        np.full(cells, -1, i4), np.zeros(cells, i4), np.zeros(entries, i4), np.zeros(entries, i4),
+        np.full(cells, -1, i4), np.zeros(cells, i4), np.zeros(entries, np.int16), np.zeros(entries, i4),
         np.zeros(groups, i4), np.zeros(groups, np.int64), np.zeros(cells, i4), np.full(cells, -1, i4),
         np.zeros(COUNTERS, np.int64), rng.integers(1, 2**63, 1, np.uint64),
     )  # fmt: skip
@@ -164,34 +164,31 @@ def choose(t: Lines, w: Walk) -> None:
     kinds = w.counts[KINDS]
     move = w.counts[MOVE]
     top, first, second, ties = FAR_AWAY, -1, -1, 0
-    tabu_top, tabu_first, tabu_second, tabu_ties = FAR_AWAY, -1, -1, 0
+    tabu_top, tabu_first, tabu_second = w.counts[LEAST] - w.counts[CLASHES], -1, -1  # only better ones count
     drawn, drawn_first, drawn_second, cells = FAR_AWAY, -1, -1, 0
     for i in range(w.counts[BAD]):
         c = w.bad[i]
         begin, end = t.first[t.line[c]], t.first[t.line[c] + 1]
         base, x = t.base[c], w.value[c]
-        away = w.cost[base + x] - kinds
         mine, mine_second, mine_ties = FAR_AWAY, -1, 0
         there, size = t.base[begin], end - begin
+        gain = w.cost[base + x] - 2 * kinds  # of leaving both, but for what the other cell costs
         w.counts[LOOKS] += size
         for d in range(begin, end):
             y = w.value[d]
-            change = w.cost[base + y] + w.cost[there + x] - w.cost[there + y] + kinds - away
+            change = w.cost[base + y] + w.cost[there + x] - w.cost[there + y] - gain
             if kinds > 1 and d != c:
                 change -= shared(t, w, base + x, there + x) + shared(t, w, there + y, base + y)
-            if w.tabu[base + y] > move or w.tabu[there + x] > move:
-                if change < tabu_top and d != c:
-                    tabu_top, tabu_first, tabu_second, tabu_ties = change, c, d, 1
-                elif change == tabu_top and d != c:
-                    tabu_ties += 1
-                    if draw(w, tabu_ties) == 0:
-                        tabu_first, tabu_second = c, d
-            elif change < mine and d != c:
-                mine, mine_second, mine_ties = change, d, 1
-            elif change == mine and d != c:
-                mine_ties += 1
-                if draw(w, mine_ties) == 0:
-                    mine_second = d
+            if change <= mine and d != c:
+                if w.tabu[base + y] > move or w.tabu[there + x] > move:
+                    if change < tabu_top:
+                        tabu_top, tabu_first, tabu_second = change, c, d
+                elif change < mine:
+                    mine, mine_second, mine_ties = change, d, 1
+                else:
+                    mine_ties += 1
+                    if draw(w, mine_ties) == 0:
+                        mine_second = d
             there += size
         if mine_second < 0:
             continue
@@ -204,7 +201,7 @@ def choose(t: Lines, w: Walk) -> None:
         cells += 1
         if draw(w, cells) == 0:
             drawn, drawn_first, drawn_second = mine, c, mine_second
-    if tabu_top < top and w.counts[CLASHES] + tabu_top < w.counts[LEAST]:
+    if tabu_first >= 0 and tabu_top < top:
         top, first, second = tabu_top, tabu_first, tabu_second
     elif top > 0:
         top, first, second = drawn, drawn_first, drawn_second
