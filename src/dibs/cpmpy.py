@@ -228,7 +228,7 @@ class CPM_dibs(SolverInterface):  # type: ignore[misc]
         self.outcome = solve(self.native_model, **options)
         self.cpm_status = SolverStatus(self.name)
         self.cpm_status.exitstatus = EXIT[self.outcome.status]
-        self.cpm_status.solve_time = perf_counter() - begin
+        self.cpm_status.solve_time = self.cpm_status.runtime = perf_counter() - begin  # its name before CPMpy 1.1
         found = self._solve_return(self.cpm_status)
         true = frozenset(self.outcome.solution or ())
         for variable in self.user_vars:
