@@ -29,10 +29,10 @@ import numpy as np
 
 from dibs import Outcome
 from dibs.problem import Instance
-from dibs.search.nogoods import arrays
+from dibs.search.nogoods import arrays, dives
 from dibs.search.nogoods import search as learner
 from dibs.search.options import OF_GUIDES, OF_TREE
-from dibs.solving import solve_together
+from dibs.solving import solve_together, solver
 from guides import BAD, SURE, Scored, meddling
 from judge import solutions
 from randoms import cnf, formula, formulas, latin, problem, siblings, sudoku, union
@@ -65,13 +65,16 @@ RARE = {
     "order": 0.4,
     "root": 0.1,
 }  # Chance that a field is given; otherwise a half
-SMALL = {  # stores that must grow or be tidied at once, and asks that come all the time
+SMALL: dict[tuple[Any, str], float] = {  # stores that must grow or be tidied at once, and asks that come all the time
     (arrays, "ARENA"): 4,
     (arrays, "MANY"): 2,
     (arrays, "FIRST_ROOM"): 3,
     (learner, "SLICE"): 2,
-    (learner, "DIVE"): 2,
-    (learner, "EVERY"): 2,
+    (dives, "DIVE"): 2,
+    (dives, "EVERY"): 2,
+    (dives, "CHECK"): 1,
+    (dives, "START"): 0.0,
+    (dives, "LEAST"): 50,
 }
 
 
@@ -117,7 +120,9 @@ def piece(seed: int, number: int) -> Tally:
         options, guide = _way(rng)
         small = rng.random() < 0.5
         try:
-            solve_together([], guide=_guide(guide), **options)
+            ready = solver(_guide(guide), options.get("policy"), {k: v for k, v in options.items() if k != "policy"})
+            for each in problems:
+                ready.plan(each)
         except ValueError:
             found.refused += len(problems)
             continue
@@ -215,7 +220,7 @@ def _fault(problem: Instance, total: int, outcome: Outcome, options: dict[str, A
 
 
 @contextmanager
-def _patched(values: dict[tuple[Any, str], int]) -> Iterator[None]:
+def _patched(values: dict[tuple[Any, str], float]) -> Iterator[None]:
     before = {(module, name): getattr(module, name) for module, name in values}
     for (module, name), value in values.items():
         setattr(module, name, value)

@@ -198,14 +198,14 @@ MUTANTS = [
     ),
     Mutant(
         "limits: asks are not counted",
-        "search/nogoods/search.py",
-        "self.asks < self._asks and self._asks_left",
-        "self._asks_left",
+        "search/nogoods/dives.py",
+        "if self._begun > 1 and self.asks < self.most else NEVER",
+        "if self._begun > 1 else NEVER",
         (*LEARNER, "asked or limits"),
     ),
     Mutant(
         "limits: a count may be cut",
-        "search/solve.py",
+        "solving.py",
         '{*LIMITS, *ALIASES} - {"seed"}',
         '{"max_seconds", "max_solutions"}',
         ("tests/search/test_options_and_calls.py",),

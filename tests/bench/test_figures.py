@@ -52,7 +52,7 @@ def test_asks_are_counted_by_depth(puzzles: list[dibs.Sudoku]) -> None:
     assert [row["way"] for row in rows] == list(depths.WAYS)
     for row in rows:
         assert row["options"]["level"] == "naked"
-        assert row["nodes"] <= row["options"]["nodes"] == LIMIT
+        assert row["nodes"] <= row["options"]["max_nodes"] == LIMIT
         assert sum(row["asks_by_depth"]) == pytest.approx(row["asks"], abs=0.01)
         on = row["asks_on_path_by_depth"]
         assert all(some <= every for some, every in zip(on, row["asks_by_depth"], strict=True))

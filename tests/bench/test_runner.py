@@ -171,9 +171,9 @@ def test_a_model_is_loaded_once(guides: Path, monkeypatch: pytest.MonkeyPatch) -
     loaded: list[tuple[Any, ...]] = []
     load_one: Any = Denoiser.load.__func__  # type: ignore[attr-defined]
 
-    def counted(cls: type[Denoiser], *key: Any, rounds: int | None, bare: bool) -> Any:
-        loaded.append((*key, rounds, bare))
-        return load_one(cls, *key, rounds=rounds, bare=bare)
+    def counted(cls: type[Denoiser], *key: Any, rounds: int | None, network_only: bool) -> Any:
+        loaded.append((*key, rounds, network_only))
+        return load_one(cls, *key, rounds=rounds, network_only=network_only)
 
     monkeypatch.setattr(Denoiser, "load", classmethod(counted))
     bench, _ = ready(plan(rows, sample=2))

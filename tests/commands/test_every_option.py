@@ -12,10 +12,11 @@ import pytest
 
 import dibs
 import draws
-from dibs import CNF, Latin, Outcome, Problem, Sudoku, engines
+from dibs import CNF, Latin, Outcome, Problem, Sudoku
 from dibs.generate import latin, sat
 from dibs.guide.lazy import lazy_guide as guide_from
 from dibs.problem import Instance
+from dibs.search.external.registry import ENGINES
 from dibs.search.guidance import Guidance
 from judge import solutions
 from randoms import mixture
@@ -161,7 +162,7 @@ def test_random_options_from_the_shell(part: int, run: Run, pytestconfig: pytest
         if isinstance(problem, Sudoku):
             words += ["--box", "x".join(map(str, problem.box))]
         if rng.random() < 0.2:
-            words += ["--engine", str(rng.choice(list(engines.ENGINES)))]
+            words += ["--engine", str(rng.choice(list(ENGINES)))]
         text = problem.format() if isinstance(problem, CNF) else problem.line()
         try:
             result = run("solve", "-", "--json", *words, stdin=f"{text}\n".encode())

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 import dibs
-from dibs import engines
 from dibs.bench.instances import load
 from dibs.bench.records import Store
 from dibs.cli import main
 from dibs.search.external.registry import ENGINES, External
+from dibs.solving import solver
 from judge import solutions
 from randoms import mixture
 from templates.family import Assignment
@@ -32,7 +32,7 @@ def test_a_family() -> None:
     assert problem.violation([1, 2, 3, 0]) == "person 0 has another task"
     with pytest.raises(ValueError, match="person 4, task 0: both are numbers from 0 to 3"):
         Assignment(4, {4: 0})
-    assert engines.solve(problem, "cadical195").status == "SAT"
+    assert dibs.solve(problem, engine="cadical195").status == "SAT"
 
 
 def test_a_guide() -> None:
@@ -47,12 +47,13 @@ def test_an_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     found = set()
     for problem in mixture(seed=5, count=60):
         if problem.structure.literals <= 64:
-            status = engines.solve(problem, "template").status
+            status = dibs.solve(problem, engine="template").status
             assert status == ("SAT" if solutions(problem, 1) else "UNSAT")
             found.add(status)
     assert found == {"SAT", "UNSAT"}
-    assert engines.solve(dibs.Latin([0] * 9), "template", seconds=0).status == "LIMIT"
-    assert engines.solve(dibs.Latin([0] * 9), "template", stopped=lambda: True).status == "LIMIT"
+    assert dibs.solve(dibs.Latin([0] * 9), engine="template", seconds=0).status == "LIMIT"
+    stopped = solver(None, None, {"engine": "template"}).run([dibs.Latin([0] * 9)], stopped=lambda: True)
+    assert stopped == [None]
 
 
 def test_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

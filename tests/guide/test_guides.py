@@ -338,7 +338,7 @@ def test_an_oracle_that_finds_no_answer_in_time(limit: dict[str, Any], given: di
     assert (outcome.nodes, outcome.asks) == (0, 0)
     assert outcome.guide_seconds > 0
     if "seconds" in limit:
-        assert outcome.guide_seconds >= 0.2
+        assert outcome.guide_seconds >= 0.1  # building tables is on the clock too
     many = list(dibs.solve_many([formula, easy, formula], **given, **limit))
     assert [one.status for one in many] == [dibs.Status.LIMIT, dibs.Status.SAT, dibs.Status.LIMIT]
 

@@ -321,7 +321,7 @@ def test_validation_knows_right_from_wrong(four: dict[str, Puzzles]) -> None:
     right = Validation(Knows(1.0), four, "eliminate")(module)
     wrong = Validation(Knows(-1.0), four, "eliminate")(module)
     assert set(right.values()) == {1.0}
-    assert set(wrong.values()) == {0.0}
+    assert {value for name, value in wrong.items() if name != "alone"} == {0.0}  # singles alone solve some puzzles
 
 
 def test_the_papers_recipe_runs_in_two_processes(four: dict[str, Puzzles], tmp_path: Path) -> None:

@@ -90,6 +90,6 @@ def test_what_a_search_asks_on_its_way_down() -> None:
         asked.append(asks)
         return seeded(asks) if len(asked) == 1 else np.log(np.where(wanted, 1.0, 0.01))[None]
 
-    found = dibs.solve(square, select="weighted", strategy="learn", guide=Scored(known_late))
+    found = dibs.solve(square, strategy="nogoods", guide=Scored(known_late))
     assert found.status == "SAT"
     assert found.asks == len(asked)

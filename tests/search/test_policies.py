@@ -204,7 +204,9 @@ def test_no_time_at_all(judged: Problems, monkeypatch: pytest.MonkeyPatch) -> No
         outcomes = list(dibs.solve_many(problems, guide=guide, seconds=0, level="hidden", **options))
         for problem, one, other in zip(problems, first, outcomes, strict=True):
             # Where all clauses of a formula are satisfied nobody is asked: it may be solved before time is looked at.
-            solved = bool(len(tables(problem.structure, "hidden").clause)) and other.status == "SAT"
+            # So may a problem of one's own, which gets a plain search first.
+            unasked = problem.family == "problem" or len(tables(problem.structure, "hidden").clause)
+            solved = bool(unasked) and other.status in ("SAT", "UNSAT")
             assert other.status == one.status or solved
             assert (other.asks, other.calls) == (0, 0)
     assert not guide.asked

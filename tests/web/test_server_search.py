@@ -169,7 +169,7 @@ def test_limits(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
         found = told(client, family="sudoku", text=HARD, search=search, seconds=0)
         assert found.end["status"] == "LIMIT"
     defaults = told(client, family="sudoku", text=SMALL, search="fc").start["options"]
-    assert (defaults["nodes"], defaults["seconds"]) == (limits.NODES, limits.SECONDS)
+    assert (defaults["max_nodes"], defaults["max_seconds"]) == (limits.NODES, limits.SECONDS)
     for wish in ({"nodes": limits.MOST_NODES + 1}, {"seconds": limits.MOST_SECONDS + 1}, {"nodes": -1}, {"nodes": 1.5}):
         answer = client.post("/api/search", json={"family": "sudoku", "text": HARD, "search": "fc", **wish})
         assert answer.status_code == 400

@@ -131,7 +131,7 @@ class Request:
     def __post_init__(self) -> None:
         if self.policy is not None and self.policy not in POLICIES:
             raise ValueError(f"policy = {self.policy!r}: choose one of {', '.join(POLICIES)}")
-        object.__setattr__(self, "said", MappingProxyType(_named(self.said)))
+        object.__setattr__(self, "said", _named(self.said))
         told = self.own_guide or any(name in self.said for name in (*HOW, "guide"))
         if self.engine != "own":
             self._check_engine()
@@ -166,7 +166,7 @@ class Request:
         strategy = said.get("strategy")
         if strategy == "nogoods" or "root" in said:
             self._check_nogoods("strategy = 'nogoods'" if strategy == "nogoods" else "root")
-        if strategy == "dfs" and "restart_base" in said:
+        if options.strategy == "dfs" and "restart_base" in said and self.policy not in FREE:
             raise ValueError(f"restart_base = {said['restart_base']!r} needs strategy restarts or nogoods, not dfs")
         if options.max_solutions > 1:
             for name, value in said.items():
@@ -244,7 +244,8 @@ class Request:
             return None, f"nogoods because the grid has more than {LARGE} cells"
         if not structure.disjoint:
             return None, f"nogoods because groups to decide overlap, or have more than {WIDEST} literals"
-        return EASY, "nogoods for a problem of your own that is not easy"
+        easy = EASY if self.policy == "auto" else None  # others say what is done from the first node on
+        return easy, "nogoods for a problem of your own" + (" that is not easy" if easy else "")
 
     def _nogoods(self, structure: Structure) -> bool:
         """Whether it was said, or the policy may choose and nothing that was said is against it."""
