@@ -56,7 +56,7 @@ def test_asks_are_counted_by_depth(puzzles: list[dibs.Sudoku]) -> None:
         assert sum(row["asks_by_depth"]) == pytest.approx(row["asks"], abs=0.01)
         on = row["asks_on_path_by_depth"]
         assert all(some <= every for some, every in zip(on, row["asks_by_depth"], strict=True))
-    _, every, kept, _ = rows
+    _, every, kept = rows
     assert every["asks"] >= kept["asks"] >= 1
     assert every["asks_on_path_by_depth"][0] == 1
 

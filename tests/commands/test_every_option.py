@@ -14,10 +14,8 @@ import dibs
 import draws
 from dibs import CNF, Latin, Outcome, Problem, Sudoku
 from dibs.generate import latin, sat
-from dibs.guide.lazy import lazy_guide as guide_from
 from dibs.problem import Instance
 from dibs.search.external.registry import ENGINES
-from dibs.search.guidance import Guidance
 from judge import solutions
 from randoms import mixture
 from shell import SEARCHED, Result, Run, runner
@@ -141,12 +139,9 @@ def test_random_options_from_python(part: int, pytestconfig: pytest.Config) -> N
 
 
 def solved(problem: Instance, given: dict[str, Any]) -> Outcome | ValueError:
-    """A guide is an object here, made with the settings that are about it."""
-    settings = {key: value for key, value in given.items() if key in Guidance.__dataclass_fields__}
-    others = {key: value for key, value in given.items() if key not in settings}
+    """How it ended, or why it was refused."""
     try:
-        guide = guide_from(Guidance(**settings))
-        return dibs.solve(problem, guide=guide, **others)
+        return dibs.solve(problem, **given)
     except ValueError as error:
         return error
 

@@ -101,7 +101,7 @@ def test_eval_as_json(run: Run, guide: Path) -> None:
 def test_the_network_alone(run: Run, guide: Path) -> None:
     words = ["model", "eval", guide, "--puzzles", "sample17", "--sample", 4]
     settled, bare = (json.loads(run(*words, *more, "--json").out) for more in ([], ["--network-only"]))
-    assert (settled["bare"], bare["bare"]) == (False, True)
+    assert (settled["network_only"], bare["network_only"]) == (False, True)
     assert settled["overall"]["states"] == bare["overall"]["states"]
     assert settled["overall"] != bare["overall"]
     title = "(network alone) on sample17: 4 puzzles"

@@ -166,7 +166,8 @@ class Request:
         strategy = said.get("strategy")
         if strategy == "nogoods" or "root" in said:
             self._check_nogoods("strategy = 'nogoods'" if strategy == "nogoods" else "root")
-        if options.strategy == "dfs" and "restart_base" in said and self.policy not in FREE:
+        free = self.policy in FREE and strategy is None
+        if options.strategy == "dfs" and "restart_base" in said and not free and "root" not in said:
             raise ValueError(f"restart_base = {said['restart_base']!r} needs strategy restarts or nogoods, not dfs")
         if options.max_solutions > 1:
             for name, value in said.items():
