@@ -20,7 +20,11 @@ from dibs.guide.graph import graph
 from dibs.guide.runtime import Compiled, Relational, Transformer, backend
 from dibs.guide.steps import denoise
 from dibs.model.export import load_module
+from dibs.model.puzzles import solve
 from dibs.model.relational import Inputs
+from dibs.model.states import collect
+from dibs.problem import Sudoku
+from dibs.problem.shape import shape
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
 from dibs.search.tree.search import TreeSearch
@@ -75,7 +79,7 @@ def test_both_say_the_same_with_trained_weights(searched: dict[str, Visited], sh
     most_logs, most_chances = (3e-3, 1e-3) if shape == "latin" else (2e-3, 1e-4)
     for folder in card.shipped().values():
         about = card.Card.read(folder)
-        if about.kind == "relational" and about.family != "cnf":
+        if about.kind == "relational" and about.family != "cnf" and not about.config.get("settled"):
             logs, chances = apart(folder, searched[shape], bare)
             assert logs < most_logs
             assert chances < most_chances
@@ -88,7 +92,7 @@ def test_neither_is_less_exact_than_torch(searched: dict[str, Visited], shape: s
     found = graph(states.structure, states.open)
     for folder in card.shipped().values():
         known = card.Card.read(folder)
-        if known.kind != "relational":
+        if known.kind != "relational" or known.config.get("settled"):  # hundreds of rounds: see the test at the end
             continue
         module = load_module(folder)
         with torch.no_grad():
@@ -211,17 +215,27 @@ def test_rounds_that_cannot_be_chosen_are_refused(guides: Path) -> None:
         Denoiser.load(guides / "transformer", rounds=3)
 
 
-def test_a_card_that_says_when_to_stop_makes_easy_states_cheap(searched: dict[str, Visited]) -> None:
-    """With a shipped guide: fewer rounds on the average, and what all rounds say, as far as anybody can tell."""
-    folder, states = card.find("relational-deep"), searched["9x9"]
+def _likeliest(open_: Bools, logits: Floats) -> NDArray[np.int64]:
+    """[n, 81] the likeliest value of each cell; -1 where nothing is open."""
+    cells = np.where(open_, logits, -np.inf).reshape(-1, 81, 9)
+    return np.where(open_.reshape(cells.shape).any(axis=2), cells.argmax(axis=2), -1)
+
+
+def test_a_card_that_says_when_to_stop_makes_easy_states_cheap() -> None:
+    """Fewer rounds on the way to the solution, and nearly always the values that all rounds end with, as ONNX has them.
+
+    Rounding grows over hundreds of rounds where a network has not made up its mind: there nobody can be exact.
+    """
+    of, folder = shape(9, (3, 3)), card.find("relational-deep")
+    puzzles = np.array([puzzle.values for puzzle in load("hard300", 12) if isinstance(puzzle, Sudoku)], np.uint8)
+    states = collect(of, puzzles, solve(of, puzzles), "hidden")
+    asked = of.structure, states.open, states.true
     known = card.verify(folder)
-    assert known.config["settled"] > 0
     early = Compiled(folder, known)
+    logits, used = early.model.run(*asked)
+    assert used.mean() < 0.5 * known.config["rounds"]
+    assert np.array_equal(early.logits(*asked), logits)
     whole = Compiled(folder, replace(known, config=known.config | {"settled": 0.0}))
-    logits, used = early.model.run(*states)
-    assert used.mean() < 0.7 * known.config["rounds"]
-    assert np.array_equal(early.logits(*states), logits)
-    full = whole.logits(*states)
-    one, other = (np.where(states.open, found, -np.inf).reshape(-1, 81, 9) for found in (logits, full))
-    same = (one.argmax(axis=2) == other.argmax(axis=2)) | ~states.open.reshape(one.shape).any(axis=2)
-    assert same.mean() > 0.99
+    first = _likeliest(states.open, logits)
+    for found in (whole.logits(*asked), backend(folder, known, 1, "onnx").logits(*asked)):
+        assert (first == _likeliest(states.open, found)).mean() > 0.97
