@@ -76,12 +76,6 @@ def test_every_option_does_something(f: Field[Any], run: Run, probes: list[list[
     assert changes, f"{f.name} changes nothing"
 
 
-@pytest.mark.parametrize("name", [name for name, f in draws.every() if not draws.values(f)])
-def test_a_file_that_is_not_there(name: str, run: Run) -> None:
-    for place in PLACES:
-        assert "none/there" in run("solve", SEARCHED, *place.split(), f"--{name}", "none/there").complaint
-
-
 @pytest.mark.parametrize("threads", [1, 2])
 def test_threads_and_runtime_reach_the_runtime(threads: int, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The session of ONNX Runtime that is asked has so many."""

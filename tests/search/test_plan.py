@@ -117,7 +117,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_one(name: str, near: str)
 def test_only_who_says_nothing_about_how_to_search_gets_auto() -> None:
     assert Request().policy == Request(said={"max_nodes": 5, "seed": 1, "threads": 2}).policy == "auto"
     assert Request(own_guide=True).policy is None
-    for name in ("level", "strategy", "select", "tie", "order", "restart_base", "root", "guide"):
+    for name in ("level", "strategy", "select", "tie", "order", "root", "guide"):
         assert Request(said={name: OTHERS[name][0]}).policy is None, name
     for name in ("trigger", "reuse", "max_asks", "guide_after"):
         assert Request(said={name: OTHERS[name][0]}, own_guide=True).policy is None, name
