@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,6 +17,7 @@ from secrets import token_hex
 from typing import BinaryIO
 
 from dibs.errors import InputError
+from dibs.interrupt import interrupts_later
 
 PARTIAL = ".partial"  # how names of files end that are not complete
 
@@ -43,12 +45,13 @@ class Replacement:
         if mode is not None and stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, "is a directory", os.fspath(path))
         if mode is not None and not stat.S_ISREG(mode):
-            # Without O_CREAT: if it is gone by now, no regular file takes its place.
+            # Without O_CREAT: if it is gone by now, no regular file takes its place. Opening a pipe may wait for long.
             self.file = open(path, "wb", opener=lambda name, _: os.open(name, os.O_WRONLY))  # noqa: SIM115
             return self.file
         # A name that nobody else has: two processes that write the same file do not write into each other's.
         self.partial = self._target.with_name(f"{self._target.name}.{token_hex(4)}{PARTIAL}")
-        self.file = open(self.partial, "xb")  # noqa: SIM115
+        with interrupts_later(signal.SIGINT, signal.SIGTERM):  # a file that is open is known here, so that it is closed
+            self.file = open(self.partial, "xb")  # noqa: SIM115
         if mode is not None:
             with suppress(OSError):  # a file system without permissions
                 os.chmod(self.partial, stat.S_IMODE(mode) & 0o777)
