@@ -59,7 +59,7 @@ def test_a_dive_that_fails_asks_no_more() -> None:
     longest = max(len(run) for run in "".join({"ask": "a"}.get(step, " ") for step in found).split())
     assert 2 <= longest <= 2 + 2 * dives.FAILURES // dives.EVERY + dives.FAILURES
     assert found[0] == "dive"
-    assert found.count("dive") > 3
+    assert found.count("dive") >= 3
 
 
 def test_no_part_takes_more_than_its_share() -> None:

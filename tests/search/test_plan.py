@@ -19,11 +19,12 @@ from dibs.guide.lazy import LazyGuide
 from dibs.problem.structure import Structure
 from dibs.search.guidance import LARGE_SUDOKU, SUITED, suited_name
 from dibs.search.options import ALIASES
-from dibs.search.plan import FREE, LARGE_EASY, LARGE_RUN, POLICIES, Plan, Request, without_guide
+from dibs.search.plan import EASY_MEDIUM, FREE, LARGE_EASY, LARGE_RUN, POLICIES, Plan, Request, without_guide
 from dibs.search.tree.search import TreeSearch
 from guides import BAD, Scored, seeded
 
-SMALL = (Sudoku.parse("." * 81), CNF(2, [[1, 2]]), Sudoku.parse("." * 256), Latin([0] * 256))
+SMALL = (Sudoku.parse("." * 81), CNF(2, [[1, 2]]), Latin([0] * 100))
+MEDIUM = (Sudoku.parse("." * 256), Latin([0] * 121))
 GRIDS = (Latin([0] * 289), Sudoku([0] * 625))
 OWN = Problem(2, exactly_one=[[0, 1]])  # a family for which no guide comes with dibs
 
@@ -127,6 +128,10 @@ def test_policies_choose_by_the_problem() -> None:
     for policy, problem in product(FREE, SMALL):
         plan = Request(policy).plan(problem.structure)
         assert (plan.search, plan.options) == ("tree", Request(policy).options)
+    for medium in MEDIUM:  # a short plain search first, then nogoods; but guided from the first node on, if that is said
+        plan = Request("auto").plan(medium.structure)
+        assert (plan.search, plan.easy, plan.options.guide_after) == ("nogoods", EASY_MEDIUM, 1_000)
+        assert Request("guided").plan(medium.structure).search == "tree"
     for policy, grid in product(FREE, GRIDS):
         plan = Request(policy).plan(grid.structure)
         large = plan.options
@@ -137,7 +142,7 @@ def test_policies_choose_by_the_problem() -> None:
         assert large.guide_after == (LARGE_EASY if policy == "auto" else None)
         assert any("nogoods because" in note for note in plan.notes)
         assert not plan.raced
-    for policy, problem in product(POLICIES.keys() - FREE, (*SMALL, *GRIDS)):
+    for policy, problem in product(POLICIES.keys() - FREE, (*SMALL, *MEDIUM, *GRIDS)):
         assert Request(policy).plan(problem.structure).search == "tree"
 
 
@@ -198,7 +203,7 @@ def test_without_guide_leaves_nothing_that_is_about_one() -> None:
 
 
 def test_a_plan_says_all_that_is_used() -> None:
-    for policy, problem in product(POLICIES, (*SMALL, *GRIDS, OWN)):
+    for policy, problem in product(POLICIES, (*SMALL, *MEDIUM, *GRIDS, OWN)):
         plan = Request(policy).plan(problem.structure)
         told = plan.as_dict()
         assert told["search"] == plan.search

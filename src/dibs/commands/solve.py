@@ -70,8 +70,8 @@ def solve(
     --policy says how to search; every flag that you give goes before it, or is
     refused. --plan says what comes of both.
       auto    plain search, and a guided one beside it once a puzzle has proved
-              to be hard; nogoods in grids above 16x16 (the default, if no flag
-              says how to search)
+              to be hard; nogoods in larger grids and in problems of your own (the
+              default, if no flag says how to search)
       guided  guided from the first node on, asked rarely, with restarts
       paper   DiBS as in the paper: --guide relational --level naked
               --trigger binary --alpha 0.8 --steps 1

@@ -30,7 +30,9 @@ PolicyName = Literal["auto", "guided", "paper", "plain"]
 
 GRIDS = ("sudoku", "latin")
 EASY = 1_000  # nodes of the plain search that an own problem gets before the nogood search
-LARGE = 256  # cells of the largest grid that the tree search is best at: 16x16
+MEDIUM = 100  # cells of the largest grid that policy `auto` leaves to the tree search: 10x10
+EASY_MEDIUM = 100  # nodes of the plain search that larger ones, up to 16x16, get before the nogood search
+LARGE = 256  # cells of the largest grid that gets a plain search first: 16x16
 LARGE_RUN = 256  # failures of the shortest run in larger ones
 LARGE_EASY = 96  # nodes there before the guide comes in: a node costs ten times as much as in a small grid
 
@@ -224,7 +226,7 @@ class Request:
             search = self.engine
         elif self._nogoods(structure):
             search = "nogoods"
-            options = self._nogood_options(options)
+            options = self._nogood_options(options, structure)
             if "strategy" not in self.said and "root" not in self.said:
                 easy, why = self._why_nogoods(structure)
                 notes.append(why)
@@ -241,6 +243,8 @@ class Request:
         """Why a policy takes the nogood search, and for how many nodes the tree search may try before."""
         if structure.bounded:
             return None, "nogoods because there are groups with bounds"
+        if structure.family in GRIDS and structure.decisions <= LARGE:
+            return EASY_MEDIUM, f"nogoods because the grid has more than {MEDIUM} cells"
         if structure.family in GRIDS:
             return None, f"nogoods because the grid has more than {LARGE} cells"
         if not structure.disjoint:
@@ -253,7 +257,8 @@ class Request:
         said = self.said
         if said.get("strategy") == "nogoods" or "root" in said:
             return True
-        suits = structure.family == "problem" or (structure.family in GRIDS and structure.decisions > LARGE)
+        least = MEDIUM if self.policy == "auto" else LARGE
+        suits = structure.family == "problem" or (structure.family in GRIDS and structure.decisions > least)
         free = self.policy in FREE and not any(name in said for name in ("strategy", *OF_TREE))
         one = said.get("max_solutions", 1) == 1
         orders = said.get("order", "ascending") in NOGOOD_ORDERS
@@ -271,10 +276,12 @@ class Request:
             raise ValueError(f"strategy = {said['strategy']!r}: {what} needs strategy nogoods")
         self._check_nogoods(what)
 
-    def _nogood_options(self, options: Options) -> Options:
+    def _nogood_options(self, options: Options, structure: Structure) -> Options:
         usual = Options()
         said = self.said
-        after = options.guide_after if "guide_after" in said or options.guide_after is None else LARGE_EASY
+        after = options.guide_after
+        if after is not None and "guide_after" not in said and structure.decisions > LARGE:
+            after = LARGE_EASY
         return replace(
             options,
             strategy="nogoods",
