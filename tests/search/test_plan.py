@@ -128,7 +128,7 @@ def test_policies_choose_by_the_problem() -> None:
     for policy, problem in product(FREE, SMALL):
         plan = Request(policy).plan(problem.structure)
         assert (plan.search, plan.options) == ("tree", Request(policy).options)
-    for medium in MEDIUM:  # a short plain search first, then nogoods; but guided from the first node on, if that is said
+    for medium in MEDIUM:  # a short plain search first; but guided from the first node on, if that is said
         plan = Request("auto").plan(medium.structure)
         assert (plan.search, plan.easy, plan.options.guide_after) == ("nogoods", EASY_MEDIUM, 1_000)
         assert Request("guided").plan(medium.structure).search == "tree"
