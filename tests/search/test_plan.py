@@ -92,6 +92,7 @@ def test_what_was_said_is_in_the_plan_or_is_refused(policy: str | None, own_guid
                     if known or hasattr(plan.options, name):
                         assert in_plan(plan, name) == value, (request, problem)
                 assert plan.search == ("nogoods" if plan.options.strategy == "nogoods" else "tree")
+                assert plan.search == "tree" or plan.options.max_solutions == 1  # the other search finds only one
             done += plan is not None
             refused += plan is None
     assert done > 500
@@ -181,6 +182,9 @@ def test_several_solutions_are_searched_depth_first() -> None:
             wanted = own_guide or policy in ("guided", "paper")  # `auto` has one for long searches only
             assert plan.guided == wanted
             assert (plan.guidance.guide is not None) == (wanted and not own_guide)
+    for said in ({"root": "locked"}, {"strategy": "nogoods"}, {"strategy": "restarts"}, {"guide_after": 3}):
+        with pytest.raises(ValueError, match=r"is for one solution: it needs max_solutions = 1"):
+            Request("auto", {"max_solutions": 2, **said})
     blank = Sudoku.parse("1" + "." * 15)
     assert dibs.solve(blank, count=100).asks == 0
     assert dibs.solve(blank, policy="auto", guide="relational", count=2).asks > 0

@@ -173,10 +173,9 @@ class Request:
             raise ValueError(f"restart_base = {said['restart_base']!r} needs strategy restarts or nogoods, not dfs")
         if options.max_solutions > 1:
             for name, value in said.items():
-                if (name, value) in (("strategy", "restarts"), ("strategy", "nogoods")) or name == "guide_after":
-                    raise ValueError(
-                        f"{name} = {value!r} needs max_solutions = 1: another run finds the same ones again"
-                    )
+                begun_again = name == "strategy" and value != "dfs"
+                if begun_again or name in ("guide_after", "root"):
+                    raise ValueError(f"{name} = {value!r} is for one solution: it needs max_solutions = 1")
         for name in ("alpha", "steps"):
             if options.guide_selects and name in said and said[name] != getattr(Guidance(), name):
                 raise ValueError(f"{name} = {said[name]!r} is about the cell that MRV takes: it needs select = 'mrv'")

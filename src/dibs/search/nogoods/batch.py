@@ -39,6 +39,8 @@ class NogoodSearch(Searcher):
         places: Sequence[int] | None = None,
         variant: int = 0,
     ) -> None:
+        if options.max_solutions > 1:
+            raise ValueError(f"max_solutions = {options.max_solutions}: the nogood search looks for one solution")
         prepare()
         self.instances, self.options = instances, options
         self.structure = instances[0].structure
