@@ -19,9 +19,9 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from types import FrameType
@@ -98,9 +98,9 @@ def _trials(
         hits = 0
         while True:
             patient = hits and (rng.random() > AGAIN or found.interrupts + hits == interrupts)
-            with _interrupting(rng.choice(SIGNALS), None if patient else rng.uniform(0, took)) as heard:
-                _train(sources, cut, resume=(cut / "checkpoint.pt").exists())
-            if not heard:
+            delay = None if patient else rng.uniform(0, took)
+            resume = (cut / "checkpoint.pt").exists()
+            if not _interrupted(partial(_train, sources, cut, resume), rng.choice(SIGNALS), delay):
                 break
             hits += 1
         difference = compared(whole, cut) if hits else ""
@@ -122,9 +122,8 @@ def _silent(now: Progress) -> None:
     pass
 
 
-@contextmanager
-def _interrupting(number: signal.Signals, delay: float | None) -> Iterator[list[int]]:
-    """Within it the signal comes after `delay` seconds, as KeyboardInterrupt, which ends the block and is noted."""
+def _interrupted(work: Callable[[], None], number: signal.Signals, delay: float | None) -> bool:
+    """Do the work; whether the signal, which comes after `delay` seconds as KeyboardInterrupt, has ended it."""
     heard: list[int] = []
     armed = True
 
@@ -138,7 +137,7 @@ def _interrupting(number: signal.Signals, delay: float | None) -> Iterator[list[
     try:
         if delay is not None:
             timer.start()
-        yield heard
+        work()
     except KeyboardInterrupt:
         assert heard
     finally:
@@ -148,6 +147,7 @@ def _interrupting(number: signal.Signals, delay: float | None) -> Iterator[list[
             timer.join()
         for each, handler_before in before.items():
             signal.signal(each, handler_before)
+    return bool(heard)
 
 
 def compared(one: Path, other: Path) -> str:
