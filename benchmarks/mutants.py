@@ -155,7 +155,7 @@ MUTANTS = [
     Mutant(
         "search: the room for nogoods stays",
         "search/nogoods/forget.py",
-        "counts[ROOM] += MORE_ROOM",
+        "counts[arrays.ROOM] += arrays.MORE_ROOM",
         "pass",
         (*LEARNER, "room"),
         False,
@@ -163,7 +163,7 @@ MUTANTS = [
     Mutant(
         "search: a full store is dropped",
         "search/nogoods/search.py",
-        "self.memory = grown(self.memory)",
+        "self.memory = arrays.grown(self.memory)",
         "counts[arrays.FULL] = 0",
         (*LEARNER, "forgotten"),
     ),
@@ -411,8 +411,8 @@ MUTANTS = [
     Mutant(
         "bounds: reasons leave out the true members",
         "search/nogoods/analyse.py",
-        "if m.state[literal] == TRUE and m.position[literal] < m.position[excluded]:",
-        "if m.state[literal] == TRUE and m.position[literal] < 0:",
+        "if m.state[literal] == arrays.TRUE and m.position[literal] < m.position[excluded]:",
+        "if m.state[literal] == arrays.TRUE and m.position[literal] < 0:",
         ("tests/search/test_bounds.py", "-k", "follows or agrees"),
     ),
     Mutant(

@@ -14,8 +14,9 @@ from dibs.generate import latin
 from dibs.problem import Instance
 from dibs.search.nogoods import arrays, dives
 from dibs.search.nogoods import search as learner
+from dibs.search.nogoods.arrays import memory
 from dibs.search.nogoods.batch import NogoodSearch
-from dibs.search.nogoods.search import Search, memory
+from dibs.search.nogoods.search import Search
 from dibs.search.outcome import Outcome
 from dibs.search.root import roots
 from dibs.search.tree.search import TreeSearch
@@ -78,8 +79,8 @@ def test_answers_where_much_is_forgotten(judged: Judged, monkeypatch: pytest.Mon
     monkeypatch.setattr(arrays, "MANY", 2)
     monkeypatch.setattr(arrays, "FIRST_ROOM", 1)
     grown: list[int] = []
-    more = learner.grown
-    monkeypatch.setattr(learner, "grown", lambda m: grown.append(1) or more(m))  # type: ignore[func-returns-value]
+    more = arrays.grown
+    monkeypatch.setattr(arrays, "grown", lambda m: grown.append(1) or more(m))  # type: ignore[func-returns-value]
     same_answers(judged, restart_base=2)
     assert len(grown) > 50
 

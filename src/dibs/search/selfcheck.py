@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance
 from dibs.search.nogoods import arrays, loop
-from dibs.search.nogoods.arrays import Memory, Problem
+from dibs.search.nogoods.arrays import Memory, Problem, grown
 from dibs.search.nogoods.batch import begun
-from dibs.search.nogoods.search import Search, grown
+from dibs.search.nogoods.search import Search
 from dibs.search.outcome import Outcome
 
 KEPT = 5000  # nogoods that the judge keeps beyond twice those of the search

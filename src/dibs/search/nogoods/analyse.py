@@ -5,24 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dibs.compiled import part
-from dibs.search.nogoods.arrays import (
-    BROKEN,
-    CONFLICTS,
-    FAILED,
-    FALSE,
-    GROWTH,
-    HERE,
-    HUGE,
-    LEAST,
-    LENGTH,
-    LEVEL,
-    TOUCHED,
-    TRAIL,
-    TRUE,
-    Int,
-    Memory,
-    Problem,
-)
+from dibs.search.nogoods import arrays
+from dibs.search.nogoods.arrays import Int, Memory, Problem
 
 
 @part
@@ -32,13 +16,13 @@ def see(m: Memory, literal: Int) -> None:
     if m.seen[literal] or m.level[literal] == 0:
         return
     m.seen[literal] = 1
-    m.touched[counts[TOUCHED]] = literal
-    counts[TOUCHED] += 1
-    if m.level[literal] == counts[LEVEL]:
-        counts[HERE] += 1
+    m.touched[counts[arrays.TOUCHED]] = literal
+    counts[arrays.TOUCHED] += 1
+    if m.level[literal] == counts[arrays.LEVEL]:
+        counts[arrays.HERE] += 1
     else:
-        m.learnt[counts[LENGTH]] = literal
-        counts[LENGTH] += 1
+        m.learnt[counts[arrays.LENGTH]] = literal
+        counts[arrays.LENGTH] += 1
 
 
 @part
@@ -46,12 +30,12 @@ def blame(p: Problem, m: Memory, group: Int, spared: Int) -> None:
     """See what made the members of a group false: all but one, or with a bound those before the one that is spared."""
     m.weight[group] += m.real[0]
     bounded = group >= len(p.need)
-    end = m.counts[TRAIL] if spared < 0 else m.position[spared]
+    end = m.counts[arrays.TRAIL] if spared < 0 else m.position[spared]
     for i in range(p.group_start[group], p.group_start[group + 1]):
         literal = p.group_member[i]
         if literal == spared or m.level[literal] == 0:
             continue
-        if bounded and (m.state[literal] != FALSE or m.position[literal] > end):
+        if bounded and (m.state[literal] != arrays.FALSE or m.position[literal] > end):
             continue
         reason = m.reason[literal]
         if reason >= len(m.state):
@@ -68,7 +52,7 @@ def charge(p: Problem, m: Memory, group: Int, excluded: Int) -> None:
     m.weight[group] += m.real[0]
     for i in range(p.group_start[group], p.group_start[group + 1]):
         literal = p.group_member[i]
-        if m.state[literal] == TRUE and m.position[literal] < m.position[excluded]:
+        if m.state[literal] == arrays.TRUE and m.position[literal] < m.position[excluded]:
             see(m, literal)
 
 
@@ -91,7 +75,7 @@ def follows(p: Problem, m: Memory, literal: Int) -> bool:
         other = p.group_member[i]
         if other == literal or m.level[other] == 0:
             continue
-        if bounded and (m.state[other] != FALSE or m.position[other] > m.position[literal]):
+        if bounded and (m.state[other] != arrays.FALSE or m.position[other] > m.position[literal]):
             continue
         reason = m.reason[other]
         if reason >= len(m.state):
@@ -114,7 +98,7 @@ def charged(p: Problem, m: Memory, group: Int, excluded: Int) -> bool:
     """Whether all true members for which a group excluded a literal have been seen."""
     for i in range(p.group_start[group], p.group_start[group + 1]):
         cause = p.group_member[i]
-        before = m.state[cause] == TRUE and m.position[cause] < m.position[excluded]
+        before = m.state[cause] == arrays.TRUE and m.position[cause] < m.position[excluded]
         if before and not m.seen[cause] and m.level[cause] > 0:
             return False
     return True
@@ -124,26 +108,26 @@ def charged(p: Problem, m: Memory, group: Int, excluded: Int) -> bool:
 def analyse(p: Problem, m: Memory) -> Int:
     """Write the nogood of a failure to `learnt`, its one literal of this level first; returns the level to go to."""
     counts = m.counts
-    counts[LENGTH], counts[TOUCHED], counts[HERE] = 1, 0, 0
-    if counts[FAILED] >= 0:
-        blame(p, m, counts[FAILED], -1)
+    counts[arrays.LENGTH], counts[arrays.TOUCHED], counts[arrays.HERE] = 1, 0, 0
+    if counts[arrays.FAILED] >= 0:
+        blame(p, m, counts[arrays.FAILED], -1)
     else:
-        accuse(m, counts[BROKEN], -1)
-    i = counts[TRAIL] - 1
+        accuse(m, counts[arrays.BROKEN], -1)
+    i = counts[arrays.TRAIL] - 1
     while True:
         literal = m.trail[i]
         i -= 1
-        if m.state[literal] != TRUE or not m.seen[literal] or m.level[literal] != counts[LEVEL]:
+        if m.state[literal] != arrays.TRUE or not m.seen[literal] or m.level[literal] != counts[arrays.LEVEL]:
             continue
         m.seen[literal] = 0
-        if counts[HERE] == 1:
+        if counts[arrays.HERE] == 1:
             m.learnt[0] = literal
             break
-        counts[HERE] -= 1
+        counts[arrays.HERE] -= 1
         blame(p, m, m.reason[literal], literal)
     length = 1
     level = 0
-    for k in range(1, counts[LENGTH]):
+    for k in range(1, counts[arrays.LENGTH]):
         literal = m.learnt[k]
         if not follows(p, m, literal):
             m.learnt[length] = literal
@@ -152,14 +136,14 @@ def analyse(p: Problem, m: Memory) -> Int:
                 m.learnt[length] = m.learnt[1]
                 m.learnt[1] = literal
             length += 1
-    counts[LENGTH] = length
-    for k in range(counts[TOUCHED]):
+    counts[arrays.LENGTH] = length
+    for k in range(counts[arrays.TOUCHED]):
         m.seen[m.touched[k]] = 0
-    m.real[0] *= GROWTH
-    if m.real[0] > HUGE:
-        m.real[0] /= HUGE
+    m.real[0] *= arrays.GROWTH
+    if m.real[0] > arrays.HUGE:
+        m.real[0] /= arrays.HUGE
         for g in range(len(m.weight)):
-            m.weight[g] = max(m.weight[g] / HUGE, LEAST)
+            m.weight[g] = max(m.weight[g] / arrays.HUGE, arrays.LEAST)
     return level
 
 
@@ -167,9 +151,9 @@ def analyse(p: Problem, m: Memory) -> Int:
 def span(m: Memory) -> Int:
     """Of how many levels the new nogood's literals are."""
     found = 0
-    for k in range(m.counts[LENGTH]):
+    for k in range(m.counts[arrays.LENGTH]):
         level = m.level[m.learnt[k]]
-        if m.stamp[level] != m.counts[CONFLICTS]:
-            m.stamp[level] = m.counts[CONFLICTS]
+        if m.stamp[level] != m.counts[arrays.CONFLICTS]:
+            m.stamp[level] = m.counts[arrays.CONFLICTS]
             found += 1
     return found

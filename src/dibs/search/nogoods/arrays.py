@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dibs import declared
 
 Int = Any
 
@@ -68,33 +70,63 @@ class Problem(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The state of one search. C nogoods, A literals in them."""
+    """The state of one search; `memory` says what the sizes are."""
 
-    state: NDArray[np.uint8]  # [L]
-    level: NDArray[np.int32]  # [L] decisions that stood when it was decided
-    reason: NDArray[np.int32]  # [L] true: the group that needed it; NONE
-    # false: the true literal that excludes it; L + the group that has all it may have; -2 - nogood; NONE
-    position: NDArray[np.int32]  # [L] where on the trail
-    left: NDArray[np.int32]  # [G] members that are not false
-    total: NDArray[np.int64]  # [G] the sum of their numbers: where one is left, it is that one; special kinds only
-    held: NDArray[np.int32]  # [G] members that are true
-    weight: NDArray[np.float64]  # [G] how much it had to do with failures
-    score: NDArray[np.float32]  # [L] the guide's
-    best: NDArray[np.uint8]  # [L] 1: true where the trail was longest
-    trail: NDArray[np.int32]  # [L] what was decided, in order
-    mark: NDArray[np.int32]  # [L+1] length of the trail at each decision
-    queue: NDArray[np.int32]  # [S + sum of least + 1] literals that must be true
-    queue_group: NDArray[np.int32]  # the same size: because of which group
-    seen: NDArray[np.uint8]  # [L] met in the analysis of a failure
-    touched: NDArray[np.int32]  # [L] which of `seen` to reset
-    learnt: NDArray[np.int32]  # [L] the new nogood; the first is of the current level
-    stamp: NDArray[np.int64]  # [L+1] scratch: levels that were counted
-    arena: NDArray[np.int32]  # [A] the literals of all nogoods, watched ones first
-    place: NDArray[np.int32]  # [C] where each begins
-    length: NDArray[np.int32]  # [C]
-    levels: NDArray[np.int32]  # [C] of how many levels its literals were when it was learnt
-    use: NDArray[np.float32]  # [C] how often it has been a reason
-    head: NDArray[np.int32]  # [L] the first watch of each literal: 2 * nogood + which of the first two; -1: none
-    link: NDArray[np.int32]  # [2C] the next watch of the same literal
-    counts: NDArray[np.int64]  # [COUNTERS]
-    real: NDArray[np.float64]  # [1] what a failure counts for
+    state: Annotated[NDArray[np.uint8], "literals"]
+    level: Annotated[NDArray[np.int32], "literals"]  # decisions that stood when it was decided
+    # True: the group that needed it; NONE. False: the true literal that excludes it; `literals` + the group that has
+    # all it may have; -2 - nogood; NONE.
+    reason: Annotated[NDArray[np.int32], "literals"]
+    position: Annotated[NDArray[np.int32], "literals"]  # where on the trail
+    left: Annotated[NDArray[np.int32], "groups"]  # members that are not false
+    # The sum of their numbers: where one is left, it is that one; special kinds only.
+    total: Annotated[NDArray[np.int64], "groups"]
+    held: Annotated[NDArray[np.int32], "groups"]  # members that are true
+    weight: Annotated[NDArray[np.float64], "groups"]  # how much it had to do with failures
+    score: Annotated[NDArray[np.float32], "literals"]  # the guide's
+    best: Annotated[NDArray[np.uint8], "literals"]  # 1: true where the trail was longest
+    trail: Annotated[NDArray[np.int32], "literals"]  # what was decided, in order
+    mark: Annotated[NDArray[np.int32], "literals+1"]  # length of the trail at each decision
+    queue: Annotated[NDArray[np.int32], "queue"]  # literals that must be true
+    queue_group: Annotated[NDArray[np.int32], "queue"]  # because of which group
+    seen: Annotated[NDArray[np.uint8], "literals"]  # met in the analysis of a failure
+    touched: Annotated[NDArray[np.int32], "literals"]  # which of `seen` to reset
+    learnt: Annotated[NDArray[np.int32], "literals+1"]  # the new nogood; the first is of the current level
+    stamp: Annotated[NDArray[np.int64], "literals+1"]  # scratch: levels that were counted
+    arena: Annotated[NDArray[np.int32], "arena"]  # the literals of all nogoods, watched ones first
+    place: Annotated[NDArray[np.int32], "nogoods"]  # where each begins
+    length: Annotated[NDArray[np.int32], "nogoods"]
+    levels: Annotated[NDArray[np.int32], "nogoods"]  # of how many levels its literals were when it was learnt
+    use: Annotated[NDArray[np.float32], "nogoods"]  # how often it has been a reason
+    # The first watch of each literal: 2 * nogood + which of the first two; -1: none.
+    head: Annotated[NDArray[np.int32], "literals"]
+    link: Annotated[NDArray[np.int32], "nogoods+nogoods"]  # the next watch of the same literal
+    counts: Annotated[NDArray[np.int64], "counters"]
+    real: Annotated[NDArray[np.float64], "1"]  # what a failure counts for
+
+
+def memory(p: Problem) -> Memory:
+    """A search at its root."""
+    sizes, special = np.diff(p.group_start), len(p.need)
+    queue = special + int(p.least.sum()) + 1  # what all groups together may need
+    literals, groups = len(p.literal_start) - 1, len(sizes)
+    room = {"literals": literals, "groups": groups, "queue": queue, "arena": ARENA, "nogoods": MANY}
+    m = declared.zeros(Memory, {**room, "counters": COUNTERS})
+    m.left[:] = sizes
+    m.total[:] = np.bincount(np.repeat(np.arange(groups), sizes), p.group_member, groups)
+    m.weight[:] = 1
+    m.head[:] = -1
+    m.real[:] = 1
+    m.counts[[FAILED, BROKEN]] = -1
+    m.counts[ROOM] = FIRST_ROOM
+    if (p.need & (sizes[:special] == 0)).any() or (sizes[special:] < p.least).any():
+        m.counts[PHASE] = UNSAT
+    return m
+
+
+def grown(m: Memory) -> Memory:
+    """The same with twice the room for nogoods."""
+    m.counts[FULL] = 0
+    more = [name for name, of in declared.declarations(Memory).items() if {"arena", "nogoods"} & set(of.shape[0])]
+    twice = {name: np.concatenate([getattr(m, name), np.zeros_like(getattr(m, name))]) for name in more}
+    return m._replace(**twice)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from dibs.problem.structure import Instance
 from dibs.search.contract import Asks, Searcher, checked, never
 from dibs.search.nogoods import arrays, loop
-from dibs.search.nogoods.arrays import Problem
-from dibs.search.nogoods.search import Search, label, memory
+from dibs.search.nogoods.arrays import Problem, memory
+from dibs.search.nogoods.search import Search, label
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.root import Root, roots

@@ -5,20 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dibs.compiled import part
-from dibs.search.nogoods.arrays import (
-    DEPTH,
-    FURTHEST,
-    LEVEL,
-    NODES,
-    NONE,
-    OPEN,
-    QUEUED,
-    TRAIL,
-    TRUE,
-    Int,
-    Memory,
-    Problem,
-)
+from dibs.search.nogoods import arrays
+from dibs.search.nogoods.arrays import Int, Memory, Problem
 
 
 @part
@@ -43,27 +31,27 @@ def decide(p: Problem, m: Memory, group: Int) -> None:
     found, top = -1, -np.inf
     for i in range(p.group_start[group], p.group_start[group + 1]):
         literal = p.group_member[i]
-        if m.state[literal] != OPEN:
+        if m.state[literal] != arrays.OPEN:
             continue
         if m.best[literal]:
             found = literal
             break
         if found < 0 or m.score[literal] > top:
             found, top = literal, m.score[literal]
-    m.mark[counts[LEVEL]] = counts[TRAIL]
-    counts[LEVEL] += 1
-    counts[DEPTH] = max(counts[DEPTH], counts[LEVEL])
-    counts[NODES] += 1
-    m.queue[0], m.queue_group[0] = found, NONE
-    counts[QUEUED] = 1
+    m.mark[counts[arrays.LEVEL]] = counts[arrays.TRAIL]
+    counts[arrays.LEVEL] += 1
+    counts[arrays.DEPTH] = max(counts[arrays.DEPTH], counts[arrays.LEVEL])
+    counts[arrays.NODES] += 1
+    m.queue[0], m.queue_group[0] = found, arrays.NONE
+    counts[arrays.QUEUED] = 1
 
 
 @part
 def remember(m: Memory) -> None:
     """Note what is true: no state has got further."""
-    m.counts[FURTHEST] = m.counts[TRAIL]
+    m.counts[arrays.FURTHEST] = m.counts[arrays.TRAIL]
     for literal in range(len(m.best)):
         m.best[literal] = 0
-    for i in range(m.counts[TRAIL]):
-        if m.state[m.trail[i]] == TRUE:
+    for i in range(m.counts[arrays.TRAIL]):
+        if m.state[m.trail[i]] == arrays.TRUE:
             m.best[m.trail[i]] = 1

@@ -5,20 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dibs.compiled import part
-from dibs.search.nogoods.arrays import (
-    FALSE,
-    LENGTH,
-    LOW,
-    MORE_ROOM,
-    NOGOODS,
-    NONE,
-    OPEN,
-    ROOM,
-    USED,
-    Int,
-    Memory,
-    Problem,
-)
+from dibs.search.nogoods import arrays
+from dibs.search.nogoods.arrays import Int, Memory, Problem
 from dibs.search.nogoods.groups import kill
 from dibs.search.nogoods.propagate import propagate
 
@@ -27,12 +15,12 @@ from dibs.search.nogoods.propagate import propagate
 def keep(m: Memory, levels: Int) -> Int:
     """Note the new nogood, watching its first two; returns its number."""
     counts = m.counts
-    nogood, first = counts[NOGOODS], counts[USED]
-    counts[NOGOODS] += 1
-    counts[USED] += counts[LENGTH]
-    m.place[nogood], m.length[nogood] = first, counts[LENGTH]
+    nogood, first = counts[arrays.NOGOODS], counts[arrays.USED]
+    counts[arrays.NOGOODS] += 1
+    counts[arrays.USED] += counts[arrays.LENGTH]
+    m.place[nogood], m.length[nogood] = first, counts[arrays.LENGTH]
     m.levels[nogood], m.use[nogood] = levels, 0
-    for k in range(counts[LENGTH]):
+    for k in range(counts[arrays.LENGTH]):
         m.arena[first + k] = m.learnt[k]
     watch(m, nogood)
     return nogood
@@ -53,17 +41,17 @@ def tidy(p: Problem, m: Memory) -> bool:
     Returns whether the root is consistent.
     """
     counts = m.counts
-    total = counts[NOGOODS]
+    total = counts[arrays.NOGOODS]
     dropped = np.zeros(total, np.bool_)
-    if total > counts[ROOM]:
+    if total > counts[arrays.ROOM]:
         rank = np.empty(total)
         for c in range(total):
-            rank[c] = -1.0 if m.levels[c] <= LOW else m.levels[c] + 1.0 / (1.0 + m.use[c])
+            rank[c] = -1.0 if m.levels[c] <= arrays.LOW else m.levels[c] + 1.0 / (1.0 + m.use[c])
             m.use[c] *= np.float32(0.5)
         order = np.argsort(rank)
         for i in range(total // 2, total):
             dropped[order[i]] = rank[order[i]] >= 0
-        counts[ROOM] += MORE_ROOM
+        counts[arrays.ROOM] += arrays.MORE_ROOM
     for literal in range(len(m.head)):
         m.head[literal] = -1
     kept = used = 0
@@ -74,10 +62,10 @@ def tidy(p: Problem, m: Memory) -> bool:
         void = False
         for k in range(m.place[c], m.place[c] + m.length[c]):
             literal = m.arena[k]
-            if m.state[literal] == FALSE:
+            if m.state[literal] == arrays.FALSE:
                 void = True
                 break
-            if m.state[literal] == OPEN:
+            if m.state[literal] == arrays.OPEN:
                 m.arena[first + length] = literal
                 length += 1
         if void:
@@ -85,12 +73,12 @@ def tidy(p: Problem, m: Memory) -> bool:
         if length == 0:
             return False
         if length == 1:
-            kill(p, m, m.arena[first], NONE)
+            kill(p, m, m.arena[first], arrays.NONE)
             continue
         m.place[kept], m.length[kept], m.levels[kept], m.use[kept] = first, length, m.levels[c], m.use[c]
         used += length
         kept += 1
-    counts[NOGOODS], counts[USED] = kept, used
+    counts[arrays.NOGOODS], counts[arrays.USED] = kept, used
     for c in range(kept):
         watch(m, c)
     return propagate(p, m)

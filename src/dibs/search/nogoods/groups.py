@@ -3,44 +3,45 @@
 from __future__ import annotations
 
 from dibs.compiled import part
-from dibs.search.nogoods.arrays import FAILED, FALSE, LEVEL, OPEN, QUEUED, TRAIL, Int, Memory, Problem
+from dibs.search.nogoods import arrays
+from dibs.search.nogoods.arrays import Int, Memory, Problem
 
 
 @part
 def kill(p: Problem, m: Memory, literal: Int, reason: Int) -> None:
     """A literal is false. Groups that need one note what is left."""
     counts = m.counts
-    m.state[literal] = FALSE
-    m.level[literal] = counts[LEVEL]
+    m.state[literal] = arrays.FALSE
+    m.level[literal] = counts[arrays.LEVEL]
     m.reason[literal] = reason
-    m.position[literal] = counts[TRAIL]
-    m.trail[counts[TRAIL]] = literal
-    counts[TRAIL] += 1
+    m.position[literal] = counts[arrays.TRAIL]
+    m.trail[counts[arrays.TRAIL]] = literal
+    counts[arrays.TRAIL] += 1
     for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
         g = p.literal_group[k]
         m.left[g] -= 1
         m.total[g] -= literal
         if p.need[g] and m.held[g] == 0 and m.left[g] < 2:
             if m.left[g] == 0:
-                if counts[FAILED] < 0:
-                    counts[FAILED] = g
+                if counts[arrays.FAILED] < 0:
+                    counts[arrays.FAILED] = g
             else:
-                m.queue[counts[QUEUED]] = m.total[g]
-                m.queue_group[counts[QUEUED]] = g
-                counts[QUEUED] += 1
+                m.queue[counts[arrays.QUEUED]] = m.total[g]
+                m.queue_group[counts[arrays.QUEUED]] = g
+                counts[arrays.QUEUED] += 1
     for k in range(p.bound_start[literal], p.bound_start[literal + 1]):
         g = p.bound_group[k]
         m.left[g] -= 1
         least = p.least[g - len(p.need)]
         if m.left[g] < least:
-            if counts[FAILED] < 0:
-                counts[FAILED] = g
+            if counts[arrays.FAILED] < 0:
+                counts[arrays.FAILED] = g
         elif m.left[g] == least and m.held[g] < least:
             for i in range(p.group_start[g], p.group_start[g + 1]):
-                if m.state[p.group_member[i]] == OPEN:
-                    m.queue[counts[QUEUED]] = p.group_member[i]
-                    m.queue_group[counts[QUEUED]] = g
-                    counts[QUEUED] += 1
+                if m.state[p.group_member[i]] == arrays.OPEN:
+                    m.queue[counts[arrays.QUEUED]] = p.group_member[i]
+                    m.queue_group[counts[arrays.QUEUED]] = g
+                    counts[arrays.QUEUED] += 1
 
 
 @part
@@ -52,7 +53,7 @@ def exclude(p: Problem, m: Memory, literal: Int) -> None:
         if p.exclusive[g]:
             for i in range(p.group_start[g], p.group_start[g + 1]):
                 other = p.group_member[i]
-                if m.state[other] == OPEN:
+                if m.state[other] == arrays.OPEN:
                     kill(p, m, other, literal)
     for k in range(p.bound_start[literal], p.bound_start[literal + 1]):
         g = p.bound_group[k]
@@ -60,5 +61,5 @@ def exclude(p: Problem, m: Memory, literal: Int) -> None:
         if m.held[g] == p.most[g - len(p.need)]:
             for i in range(p.group_start[g], p.group_start[g + 1]):
                 other = p.group_member[i]
-                if m.state[other] == OPEN:
+                if m.state[other] == arrays.OPEN:
                     kill(p, m, other, len(m.state) + g)

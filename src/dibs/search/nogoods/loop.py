@@ -8,33 +8,9 @@ from numpy.typing import NDArray
 from dibs.compiled import entry, part
 from dibs.machine import view
 from dibs.search.luby import luby
+from dibs.search.nogoods import arrays
 from dibs.search.nogoods.analyse import analyse, span
-from dibs.search.nogoods.arrays import (
-    BROKEN,
-    CONFLICTS,
-    FAILED,
-    FULL,
-    FURTHEST,
-    LENGTH,
-    LEVEL,
-    LIMIT,
-    MOST,
-    NODES,
-    NOGOODS,
-    NONE,
-    OPEN,
-    PHASE,
-    RUN,
-    RUN_END,
-    RUNNING,
-    SAT,
-    TRAIL,
-    UNSAT,
-    USED,
-    Int,
-    Memory,
-    Problem,
-)
+from dibs.search.nogoods.arrays import Int, Memory, Problem
 from dibs.search.nogoods.decide import choose, decide, remember
 from dibs.search.nogoods.forget import keep, tidy
 from dibs.search.nogoods.groups import kill
@@ -51,12 +27,12 @@ def learn(p: Problem, m: Memory) -> bool:
     level = analyse(p, m)
     levels = span(m)
     back(p, m, level)
-    counts[FAILED] = counts[BROKEN] = -1
-    if counts[LENGTH] == 1:
-        kill(p, m, m.learnt[0], NONE)
-    elif counts[USED] + counts[LENGTH] > len(m.arena) or counts[NOGOODS] == len(m.place):
+    counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
+    if counts[arrays.LENGTH] == 1:
+        kill(p, m, m.learnt[0], arrays.NONE)
+    elif counts[arrays.USED] + counts[arrays.LENGTH] > len(m.arena) or counts[arrays.NOGOODS] == len(m.place):
         back(p, m, 0)
-        counts[FULL] = 1
+        counts[arrays.FULL] = 1
         return False
     else:
         kill(p, m, m.learnt[0], -2 - keep(m, levels))
@@ -82,37 +58,37 @@ def exclude(problem: Problem, memory: Memory, literals: NDArray[np.int64]) -> No
 @part
 def excluded(p: Problem, m: Memory, literals: NDArray[np.int64]) -> None:
     for i in range(len(literals)):
-        if m.state[literals[i]] == OPEN:
-            kill(p, m, literals[i], NONE)
+        if m.state[literals[i]] == arrays.OPEN:
+            kill(p, m, literals[i], arrays.NONE)
     if not propagate(p, m):
-        m.counts[PHASE] = UNSAT
+        m.counts[arrays.PHASE] = arrays.UNSAT
 
 
 @part
 def search(p: Problem, m: Memory, unit: Int, budget: Int) -> None:
     counts = m.counts
-    stop = counts[CONFLICTS] + budget
-    while counts[PHASE] == RUNNING and counts[CONFLICTS] < stop:
+    stop = counts[arrays.CONFLICTS] + budget
+    while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < stop:
         if not propagate(p, m):
-            counts[CONFLICTS] += 1
-            if counts[LEVEL] == 0:
-                counts[PHASE] = UNSAT
+            counts[arrays.CONFLICTS] += 1
+            if counts[arrays.LEVEL] == 0:
+                counts[arrays.PHASE] = arrays.UNSAT
             elif not learn(p, m):
                 return
-        elif counts[CONFLICTS] >= counts[RUN_END]:
+        elif counts[arrays.CONFLICTS] >= counts[arrays.RUN_END]:
             back(p, m, 0)
             if tidy(p, m):
-                counts[RUN] += 1
-                counts[RUN_END] = counts[CONFLICTS] + unit * luby(counts[RUN])
+                counts[arrays.RUN] += 1
+                counts[arrays.RUN_END] = counts[arrays.CONFLICTS] + unit * luby(counts[arrays.RUN])
             else:
-                counts[PHASE] = UNSAT
+                counts[arrays.PHASE] = arrays.UNSAT
         else:
             group = choose(p, m)
-            if counts[TRAIL] > counts[FURTHEST]:
+            if counts[arrays.TRAIL] > counts[arrays.FURTHEST]:
                 remember(m)
             if group < 0:
-                counts[PHASE] = SAT
-            elif counts[NODES] >= counts[MOST]:
-                counts[PHASE] = LIMIT
+                counts[arrays.PHASE] = arrays.SAT
+            elif counts[arrays.NODES] >= counts[arrays.MOST]:
+                counts[arrays.PHASE] = arrays.LIMIT
             else:
                 decide(p, m, group)

@@ -3,20 +3,8 @@
 from __future__ import annotations
 
 from dibs.compiled import part
-from dibs.search.nogoods.arrays import (
-    BROKEN,
-    FAILED,
-    FALSE,
-    LEVEL,
-    OPEN,
-    QUEUED,
-    TRAIL,
-    TRUE,
-    WORK,
-    Int,
-    Memory,
-    Problem,
-)
+from dibs.search.nogoods import arrays
+from dibs.search.nogoods.arrays import Int, Memory, Problem
 from dibs.search.nogoods.groups import exclude, kill
 
 
@@ -32,10 +20,10 @@ def look(p: Problem, m: Memory, literal: Int) -> None:
         first = m.place[nogood]
         other = m.arena[first + 1 - side]
         moved = False
-        if counts[BROKEN] < 0 and m.state[other] != FALSE:
+        if counts[arrays.BROKEN] < 0 and m.state[other] != arrays.FALSE:
             for i in range(first + 2, first + m.length[nogood]):
                 candidate = m.arena[i]
-                if m.state[candidate] != TRUE:
+                if m.state[candidate] != arrays.TRUE:
                     m.arena[i] = literal
                     m.arena[first + side] = candidate
                     m.link[watch] = m.head[candidate]
@@ -43,10 +31,10 @@ def look(p: Problem, m: Memory, literal: Int) -> None:
                     moved = True
                     break
             if not moved:
-                if m.state[other] == OPEN:
+                if m.state[other] == arrays.OPEN:
                     kill(p, m, other, -2 - nogood)
                 else:
-                    counts[BROKEN] = nogood
+                    counts[arrays.BROKEN] = nogood
         if not moved:
             m.link[watch] = m.head[literal]
             m.head[literal] = watch
@@ -58,39 +46,39 @@ def propagate(p: Problem, m: Memory) -> bool:
     """All that follows from the queue; whether it is consistent."""
     counts = m.counts
     done = 0
-    while done < counts[QUEUED] and counts[FAILED] < 0 and counts[BROKEN] < 0:
+    while done < counts[arrays.QUEUED] and counts[arrays.FAILED] < 0 and counts[arrays.BROKEN] < 0:
         literal, group = m.queue[done], m.queue_group[done]
         done += 1
-        if m.state[literal] == TRUE:
+        if m.state[literal] == arrays.TRUE:
             continue
-        if m.state[literal] == FALSE:
-            counts[FAILED] = group
+        if m.state[literal] == arrays.FALSE:
+            counts[arrays.FAILED] = group
             break
-        m.state[literal] = TRUE
-        m.level[literal] = counts[LEVEL]
+        m.state[literal] = arrays.TRUE
+        m.level[literal] = counts[arrays.LEVEL]
         m.reason[literal] = group
-        m.position[literal] = counts[TRAIL]
-        m.trail[counts[TRAIL]] = literal
-        counts[TRAIL] += 1
+        m.position[literal] = counts[arrays.TRAIL]
+        m.trail[counts[arrays.TRAIL]] = literal
+        counts[arrays.TRAIL] += 1
         exclude(p, m, literal)
-        if counts[FAILED] < 0:
+        if counts[arrays.FAILED] < 0:
             look(p, m, literal)
-    counts[QUEUED] = 0
-    return bool(counts[FAILED] < 0 and counts[BROKEN] < 0)
+    counts[arrays.QUEUED] = 0
+    return bool(counts[arrays.FAILED] < 0 and counts[arrays.BROKEN] < 0)
 
 
 @part
 def back(p: Problem, m: Memory, level: Int) -> None:
     """Take back all decisions but the first `level`."""
     counts = m.counts
-    counts[QUEUED] = 0
-    if counts[LEVEL] <= level:
+    counts[arrays.QUEUED] = 0
+    if counts[arrays.LEVEL] <= level:
         return
     length = m.mark[level]
-    counts[WORK] += counts[TRAIL] - length
-    for i in range(counts[TRAIL] - 1, length - 1, -1):
+    counts[arrays.WORK] += counts[arrays.TRAIL] - length
+    for i in range(counts[arrays.TRAIL] - 1, length - 1, -1):
         literal = m.trail[i]
-        true = m.state[literal] == TRUE
+        true = m.state[literal] == arrays.TRUE
         for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
             g = p.literal_group[k]
             if true:
@@ -103,6 +91,6 @@ def back(p: Problem, m: Memory, level: Int) -> None:
                 m.held[p.bound_group[k]] -= 1
             else:
                 m.left[p.bound_group[k]] += 1
-        m.state[literal] = OPEN
-    counts[TRAIL] = length
-    counts[LEVEL] = level
+        m.state[literal] = arrays.OPEN
+    counts[arrays.TRAIL] = length
+    counts[arrays.LEVEL] = level

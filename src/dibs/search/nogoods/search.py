@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dibs.problem.structure import Instance, Level, Need, Structure
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.alldifferent import unmatched
-from dibs.search.nogoods.arrays import Memory, Problem
+from dibs.search.nogoods.arrays import Problem
 from dibs.search.nogoods.dives import GROUPS, Dives
 from dibs.search.nogoods.walker import Walker
 from dibs.search.options import Options
@@ -63,7 +63,7 @@ class Search:
         self.guide_seconds = 0.0
         self._true = np.flatnonzero(true)
         self.problem, self.open = reduced(instance.structure, open_, true, options.level)
-        self.memory = memory(self.problem)
+        self.memory = arrays.memory(self.problem)
         if options.order == "random":
             self.memory.score[:] = np.random.default_rng((options.seed, place)).random(len(self.open))
         self._unit = min(options.restart_base, LONGEST)
@@ -164,7 +164,7 @@ class Search:
             budget = min(SLICE, 1 + self._slice // 4, failures - self._failures)
             loop.advance(self.problem, self.memory, self._unit, budget)
             if counts[arrays.FULL]:
-                self.memory = grown(self.memory)
+                self.memory = arrays.grown(self.memory)
             took = perf_counter() - begin
             self.seconds += took
             self._slice = fitted(self._slice, took, NODES)
@@ -264,40 +264,3 @@ def _pairs(structure: Structure, literals: NDArray[np.int64]) -> tuple[NDArray[n
     place = np.repeat(np.arange(len(literals)), count)
     skipped = begin[literals] - (np.cumsum(count) - count)
     return place, group[np.arange(len(place)) + skipped[place]]
-
-
-def memory(p: Problem) -> Memory:
-    """A search at its root."""
-    literals, groups = len(p.literal_start) - 1, len(p.group_start) - 1
-    sizes = np.diff(p.group_start)
-    i4, i8, u1, f4 = np.int32, np.int64, np.uint8, np.float32
-    owner = np.repeat(np.arange(groups), sizes)
-    counts = np.zeros(arrays.COUNTERS, i8)
-    counts[[arrays.FAILED, arrays.BROKEN]] = -1
-    counts[arrays.ROOM] = arrays.FIRST_ROOM
-    special = len(p.need)
-    if (p.need & (sizes[:special] == 0)).any() or (sizes[special:] < p.least).any():
-        counts[arrays.PHASE] = arrays.UNSAT
-    queue = special + int(p.least.sum()) + 1
-    return Memory(
-        np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals, i4), np.zeros(literals, i4),
-        sizes.astype(i4), np.bincount(owner, p.group_member, groups).astype(i8), np.zeros(groups, i4),
-        np.ones(groups), np.zeros(literals, f4), np.zeros(literals, u1),
-        np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(queue, i4), np.zeros(queue, i4),
-        np.zeros(literals, u1), np.zeros(literals, i4), np.zeros(literals + 1, i4), np.zeros(literals + 1, i8),
-        np.zeros(arrays.ARENA, i4), np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, i4),
-        np.zeros(arrays.MANY, i4), np.zeros(arrays.MANY, f4),
-        np.full(literals, -1, i4), np.zeros(2 * arrays.MANY, i4), counts, np.ones(1),
-    )  # fmt: skip
-
-
-def grown(m: Memory) -> Memory:
-    """The same with twice the room for nogoods."""
-
-    def twice(array: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate([array, np.zeros_like(array)])
-
-    m.counts[arrays.FULL] = 0
-    return m._replace(
-        **{name: twice(getattr(m, name)) for name in ("arena", "place", "length", "levels", "use", "link")}
-    )

@@ -7,11 +7,12 @@ from the best state it goes back to that. It proves nothing: its best state is h
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs import declared
 from dibs.compiled import entry, part
 from dibs.machine import view
 from dibs.search.nogoods.arrays import Int
@@ -36,34 +37,32 @@ FAR_AWAY = 1 << 30
 
 
 class Walk(NamedTuple):
-    """The state of a walk on C cells with E entries, G groups."""
+    """The state of a walk."""
 
-    value: NDArray[np.int32]  # [C] places in their lines
-    best: NDArray[np.int32]  # [C] the same where clashes were fewest
-    cost: NDArray[np.int16]  # [E] true literals in the other groups of each, its own included; 1 and more: not open
-    tabu: NDArray[np.int32]  # [E] it may not become true until that move
-    held: NDArray[np.int32]  # [G] true literals
-    total: NDArray[np.int64]  # [G] the sum of their cells: where there is one, it is that one
-    bad: NDArray[np.int32]  # [C] cells that clash
-    where: NDArray[np.int32]  # [C] of each in `bad`; -1: it does not clash
-    counts: NDArray[np.int64]  # [COUNTERS]
-    random: NDArray[np.uint64]  # [1] state of the generator
+    value: Annotated[NDArray[np.int32], "cells"]  # places in their lines
+    best: Annotated[NDArray[np.int32], "cells"]  # the same where clashes were fewest
+    # True literals in the other groups of each, its own included; 1 and more: not open.
+    cost: Annotated[NDArray[np.int16], "entries"]
+    tabu: Annotated[NDArray[np.int32], "entries"]  # it may not become true until that move
+    held: Annotated[NDArray[np.int32], "groups"]  # true literals
+    total: Annotated[NDArray[np.int64], "groups"]  # the sum of their cells: where there is one, it is that one
+    bad: Annotated[NDArray[np.int32], "cells"]  # cells that clash
+    where: Annotated[NDArray[np.int32], "cells"]  # of each in `bad`; -1: it does not clash
+    counts: Annotated[NDArray[np.int64], "counters"]
+    random: Annotated[NDArray[np.uint64], "1"]  # state of the generator
 
 
 def begin(t: Lines, liking: NDArray[np.float64], rng: np.random.Generator) -> Walk:
     """A walk from the state that takes the literals liked best, one after the other. `liking` [L]."""
-    cells, entries, groups = len(t.line), len(t.literal), len(t.start) - 1
-    i4 = np.int32
-    walk = Walk(
-        np.full(cells, -1, i4), np.zeros(cells, i4), np.zeros(entries, np.int16), np.zeros(entries, i4),
-        np.zeros(groups, i4), np.zeros(groups, np.int64), np.zeros(cells, i4), np.full(cells, -1, i4),
-        np.zeros(COUNTERS, np.int64), rng.integers(1, 2**63, 1, np.uint64),
-    )  # fmt: skip
+    cells, entries = len(t.line), len(t.literal)
+    sizes = {"cells": cells, "entries": entries, "groups": len(t.start) - 1, "counters": COUNTERS}
+    walk = declared.zeros(Walk, sizes, random=rng.integers(1, 2**63, 1, np.uint64))
+    walk.value[:] = walk.where[:] = -1
     walk.counts[KINDS] = t.other.shape[1]
     size = np.diff(t.first)[t.line]
-    cell = np.repeat(np.arange(cells, dtype=i4), size)
+    cell = np.repeat(np.arange(cells, dtype=np.int32), size)
     liked = np.where(t.literal < 0, -np.inf, liking[t.literal])
-    order = np.lexsort((rng.random(entries), -liked)).astype(i4)
+    order = np.lexsort((rng.random(entries), -liked)).astype(np.int32)
     start(t, walk, cell, order)
     return walk
 

@@ -104,7 +104,7 @@ def prepare() -> None:
     """Compile what builds tables, or load it: nobody's time."""
     if not getattr(_pack, "overloads", True):
         none, row = np.zeros(0, np.int64), np.zeros(1, np.uint32)
-        _packed(row, row[:0], none, np.zeros(1, np.int64), none, none, 0, lambda: False)
+        _packed(_Lists(row, row[:0], none, np.zeros(1, np.int64), none, none), 0, lambda: False)
 
 
 def copied(structure: Structure, level: Level, of: Tables) -> Structure:
@@ -149,10 +149,12 @@ def _build(s: Structure, level: Level, late: Callable[[], bool]) -> Tables:
     inside = s.exclusive[owner]
     start, group_of = _csr(inner[s.member[inside]], owner[inside], len(outer))
     begin = s.start.copy()  # the structure's own may be read-only by now, for which Numba would compile once more
-    mate_start, mate_word, mate_mask = _packed(start, group_of, domain, begin, home, spot, (values + 1) * rows, late)
+    mate_start, mate_word, mate_mask = _packed(
+        _Lists(start, group_of, domain, begin, home, spot), (values + 1) * rows, late
+    )
     start, group_of = _csr(*_pairs(home[inside], owner[inside], s.groups), domains)
     own = np.arange(domains)
-    peer_start, peer_word, peer_mask = _packed(start, group_of, own, begin, home, home, max(rows, 1), late)
+    peer_start, peer_word, peer_mask = _packed(_Lists(start, group_of, own, begin, home, home), max(rows, 1), late)
     unit_start, unit_low, unit_high = _units(swept, address, owner, values)
     return Tables(
         rows=rows,
@@ -279,32 +281,36 @@ def _pairs(left: NDArray[np.int64], right: NDArray[np.int64], size: int) -> tupl
     return keys // max(size, 1), keys % max(size, 1)
 
 
+class _Lists(NamedTuple):
+    """What `_packed` lays out: rows with groups, groups with members."""
+
+    row_start: NDArray[np.uint32]  # [rows+1] the groups of each row
+    row_group: NDArray[np.uint32]
+    row_domain: NDArray[np.int64]  # [rows]
+    start: NDArray[np.int64]  # [groups+1] the members of each group
+    home: NDArray[np.int64]  # the domain of each
+    bit: NDArray[np.int64]  # and its bit in the result
+
+
 def _packed(
-    row_start: NDArray[np.uint32],
-    row_group: NDArray[np.uint32],
-    row_domain: NDArray[np.int64],
-    start: NDArray[np.int64],
-    home: NDArray[np.int64],
-    bit: NDArray[np.int64],
-    words: int,
-    late: Callable[[], bool],
+    lists: _Lists, words: int, late: Callable[[], bool]
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]:
     """For each row the members of its groups in other domains, as a sparse bitset: (word, mask) pairs, words ascending.
 
-    `row_start`, `row_group`: the groups of each row; `start`, `home`, `bit`: the members of each group, by domain and
-    by their bit in the result, which has so many words.
+    `words`: how many words the bits are in.
     """
-    members = np.concatenate([[0], np.cumsum(np.diff(start)[row_group])])[row_start]  # of all rows before each
+    rows = len(lists.row_domain)
+    members = np.concatenate([[0], np.cumsum(np.diff(lists.start)[lists.row_group])])[lists.row_start]  # before each
     steps = np.arange(0, members[-1] + 1, STEP)
-    cuts = [*np.unique(np.searchsorted(members, steps, "right") - 1).tolist(), len(row_start) - 1]
-    ends = np.zeros(len(row_start), np.uint32)
+    cuts = [*np.unique(np.searchsorted(members, steps, "right") - 1).tolist(), rows]
+    ends = np.zeros(rows + 1, np.uint32)
     found = np.empty(0, np.uint32), np.empty(0, np.uint64)
     mask, touched = np.zeros(words, np.uint64), np.zeros(words // 64 + 1, np.uint64)
     for filling in (False, True):  # first how many there are: half of the time of a large table is new memory
         for first, last in pairwise(cuts):
             if late():
                 raise Late
-            _pack(row_start, row_group, row_domain, start, home, bit, first, last, filling, mask, touched, ends, *found)
+            _pack(lists, first, last, filling, mask, touched, ends, *found)
         if not filling:
             found = np.empty(ends[-1], np.uint32), np.empty(ends[-1], np.uint64)
     return ends, *found
@@ -312,12 +318,7 @@ def _packed(
 
 @entry()
 def _pack(
-    row_start: NDArray[np.uint32],
-    row_group: NDArray[np.uint32],
-    row_domain: NDArray[np.int64],
-    start: NDArray[np.int64],
-    home: NDArray[np.int64],
-    bit: NDArray[np.int64],
+    lists: _Lists,
     first: int,
     last: int,
     filling: bool,
@@ -332,6 +333,7 @@ def _pack(
     Compiled, because a 36x36 Sudoku has six million pairs of literals that exclude each other, and sorting them takes
     seconds. `touched` has a bit for each word of `mask` that is not 0: nothing is sorted.
     """
+    row_start, row_group, row_domain, start, home, bit = lists
     total = np.int64(ends[first])
     for row in range(first, last):
         low, high = len(mask), -1
