@@ -48,7 +48,7 @@ PACKAGE = Path(__file__).parent
 # Nobody who has not set up logging misses a warning, and whoever does not want it knows what to do:
 # logging.getLogger("dibs").setLevel("ERROR").
 _log = logging.getLogger("dibs")
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -142,7 +142,7 @@ class _Kept(NullCache):  # type: ignore[misc]
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep what was compiled. `data` is a result of Numba's compiler."""
         path = self._file(sig, data.codegen)
-        if path is None or "unwritable" in _told or data.library.has_dynamic_globals:
+        if path is None or "unwritable" in _warned or data.library.has_dynamic_globals:
             return
         try:
             _write(path, dumps(data._reduce()))
@@ -253,15 +253,15 @@ def version(files: Iterable[Path]) -> str:
 def _announce() -> None:
     """Something is about to be compiled, which takes a while: say so, once."""
     parent = folder()
-    if "unwritable" not in _told and parent is not None:
+    if "unwritable" not in _warned and parent is not None:
         what = "compiling for this machine, 5 to 25 seconds, once"
         _tell("compiling", f"{what}; kept in {parent.parent} (all at once: dibs warm)")
 
 
 def _tell(what: str, line: str) -> None:
     """One line on standard error, once, unless logging says otherwise."""
-    if what not in _told:
-        _told.add(what)
+    if what not in _warned:
+        _warned.add(what)
         if what == "unwritable":
             line += ": every start takes 5 to 25 seconds longer"
         _log.warning("dibs: %s", line)

@@ -86,7 +86,7 @@ def test_every_row_meets_every_instance(bench: Bench, whole: dict[tuple[str, int
 
 def test_counts_are_those_of_solve(bench: Bench, whole: dict[tuple[str, int], Any]) -> None:
     for number, row in enumerate(bench.experiment.rows):
-        guide, options = bench.guides[number], {"strategy": "dfs"} | runner.told(row.options)
+        guide, options = bench.guides[number], {"strategy": "dfs"} | runner.changed(row.options)
         together = solve_together(bench.instances.every, guide=guide, **options)
         for i, instance in enumerate(bench.instances.every):
             record = whole[row.name, i]
@@ -254,7 +254,9 @@ def test_counts_on_formulas_are_those_of_solve(tmp_path: Path) -> None:
     for (name, i), record in found.items():
         number = next(number for number, row in enumerate(rows) if row.name == name)
         outcome = dibs.solve(
-            instances.every[i], guide=bench.guides[number], **({"strategy": "dfs"} | runner.told(rows[number].options))
+            instances.every[i],
+            guide=bench.guides[number],
+            **({"strategy": "dfs"} | runner.changed(rows[number].options)),
         )
         assert [record[key] for key in COUNTS] == [getattr(outcome, key) for key in COUNTS]
         assert (record["variables"], record["number"]) == ((5, 9, 30)[i // 4], i % 4)

@@ -198,7 +198,7 @@ def test_some_are_refused_and_some_are_not(run: Run) -> None:
             "--nodes 5000",
             "nogood search on what singles and locked sets leave open at the root, level hidden; values ascending, "
             "runs of 256 failures and more; guide relational-sudoku, asked about the root after 96 nodes, then on "
-            "dives; at most 5,000 nodes; nogoods because the grid has more than 256 cells",
+            "dives; at most 5,000 nodes; nogoods because the grid has 625 cells",
         ),
         (
             PUZZLE,

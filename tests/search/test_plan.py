@@ -19,7 +19,7 @@ from dibs.guide.lazy import LazyGuide
 from dibs.problem.structure import Structure
 from dibs.search.guidance import LARGE_SUDOKU, SUITED, suited_name
 from dibs.search.options import ALIASES
-from dibs.search.plan import EASY_MEDIUM, FREE, LARGE_EASY, LARGE_RUN, POLICIES, Plan, Request, without_guide
+from dibs.search.plan import BY_SIZE, FREE, POLICIES, RUN, Plan, Request, without_guide
 from dibs.search.tree.search import TreeSearch
 from guides import BAD, Scored, seeded
 
@@ -85,7 +85,7 @@ def test_what_was_said_is_in_the_plan_or_is_refused(policy: str | None, own_guid
     for one, other in product(said, said):
         for problem in (*SMALL[:2], GRIDS[0], OWN):
             both = {**one, **other}
-            request: dict[str, Any] = {"policy": policy, "said": both, "own_guide": own_guide}
+            request: dict[str, Any] = {"policy": policy, "explicit": both, "own_guide": own_guide}
             if plan := planned(request, problem.structure):
                 known = problem is not OWN or "guide" in both  # otherwise `auto` is no guide, and has no settings
                 for name, value in both.items():
@@ -102,9 +102,9 @@ def test_what_was_said_is_in_the_plan_or_is_refused(policy: str | None, own_guid
 def test_aliases_say_the_same() -> None:
     for short, long in ALIASES.items():
         for value in OTHERS[long]:
-            assert Request(said={short: value}) == Request(said={long: value})
+            assert Request(explicit={short: value}) == Request(explicit={long: value})
             with pytest.raises(ValueError, match=f"{short} and {long} are the same option"):
-                Request(said={short: value, long: value})
+                Request(explicit={short: value, long: value})
 
 
 @pytest.mark.parametrize(
@@ -117,12 +117,12 @@ def test_an_unknown_option_is_refused_with_the_nearest_one(name: str, near: str)
 
 
 def test_only_who_says_nothing_about_how_to_search_gets_auto() -> None:
-    assert Request().policy == Request(said={"max_nodes": 5, "seed": 1, "threads": 2}).policy == "auto"
+    assert Request().policy == Request(explicit={"max_nodes": 5, "seed": 1, "threads": 2}).policy == "auto"
     assert Request(own_guide=True).policy is None
     for name in ("level", "strategy", "select", "tie", "order", "root", "guide"):
-        assert Request(said={name: OTHERS[name][0]}).policy is None, name
+        assert Request(explicit={name: OTHERS[name][0]}).policy is None, name
     for name in ("trigger", "reuse", "max_asks", "guide_after"):
-        assert Request(said={name: OTHERS[name][0]}, own_guide=True).policy is None, name
+        assert Request(explicit={name: OTHERS[name][0]}, own_guide=True).policy is None, name
 
 
 def test_policies_choose_by_the_problem() -> None:
@@ -131,16 +131,16 @@ def test_policies_choose_by_the_problem() -> None:
         assert (plan.search, plan.options) == ("tree", Request(policy).options)
     for medium in MEDIUM:  # a short plain search first; but guided from the first node on, if that is said
         plan = Request("auto").plan(medium.structure)
-        assert (plan.search, plan.easy, plan.options.guide_after) == ("nogoods", EASY_MEDIUM, 1_000)
+        assert (plan.search, plan.easy, plan.options.guide_after) == ("nogoods", BY_SIZE[1].tree, 1_000)
         assert Request("guided").plan(medium.structure).search == "tree"
     for policy, grid in product(FREE, GRIDS):
         plan = Request(policy).plan(grid.structure)
         large = plan.options
         assert (plan.search, large.strategy, large.root, large.restart_base) == (
-            "nogoods", "nogoods", "locked", LARGE_RUN,
+            "nogoods", "nogoods", "locked", RUN,
         )  # fmt: skip
         assert (large.select, large.max_asks, large.level) == ("mrv", None, "hidden")
-        assert large.guide_after == (LARGE_EASY if policy == "auto" else None)
+        assert large.guide_after == (BY_SIZE[2].guide_after if policy == "auto" else None)
         assert any("nogoods because" in note for note in plan.notes)
         assert not plan.raced
     for policy, problem in product(POLICIES.keys() - FREE, (*SMALL, *MEDIUM, *GRIDS)):
@@ -282,18 +282,18 @@ def test_what_the_nogood_search_refuses() -> None:
     ("request_", "says"),
     [
         ({"policy": "best"}, "policy = 'best': choose one of auto, guided, paper, plain"),
-        ({"said": {"trigger": "binary"}}, "trigger = 'binary' is about a guide: name one with guide, or a policy"),
-        ({"policy": "plain", "said": {"reuse": 0.5}}, "reuse = 0.5 is about a guide"),
-        ({"said": {"select": "confident"}}, "select = 'confident' is about a guide"),
-        ({"said": {"guide": "sat"}, "own_guide": True}, "guide: give an object or a name, not both"),
-        ({"said": {"order": "oracle"}, "own_guide": True}, "order = 'oracle' is a guide itself"),
-        ({"said": {"strategy": "dfs", "restart_base": 3}}, "restart_base = 3 needs strategy restarts or nogoods"),
-        ({"policy": "auto", "said": {"max_solutions": 2, "guide_after": 9}}, "guide_after = 9 is for one solution"),
-        ({"policy": "guided", "said": {"alpha": 0.5}}, "alpha = 0.5 is about the cell that MRV takes"),
+        ({"explicit": {"trigger": "binary"}}, "trigger = 'binary' is about a guide: name one with guide, or a policy"),
+        ({"policy": "plain", "explicit": {"reuse": 0.5}}, "reuse = 0.5 is about a guide"),
+        ({"explicit": {"select": "confident"}}, "select = 'confident' is about a guide"),
+        ({"explicit": {"guide": "sat"}, "own_guide": True}, "guide: give an object or a name, not both"),
+        ({"explicit": {"order": "oracle"}, "own_guide": True}, "order = 'oracle' is a guide itself"),
+        ({"explicit": {"strategy": "dfs", "restart_base": 3}}, "restart_base = 3 needs strategy restarts or nogoods"),
+        ({"policy": "auto", "explicit": {"max_solutions": 2, "guide_after": 9}}, "guide_after = 9 is for one solution"),
+        ({"policy": "guided", "explicit": {"alpha": 0.5}}, "alpha = 0.5 is about the cell that MRV takes"),
         ({"policy": "auto", "engine": "glucose4"}, "policy = 'auto' is for dibs' own search, not for engine glucose4"),
-        ({"said": {"level": "naked"}, "engine": "glucose4"}, "level = 'naked' is for dibs' own search"),
+        ({"explicit": {"level": "naked"}, "engine": "glucose4"}, "level = 'naked' is for dibs' own search"),
         ({"engine": "chaff"}, "engine = 'chaff': choose one of own, glucose4"),
-        ({"said": {"guide": "sat"}, "engine": "kissat"}, "engine kissat takes no guide"),
+        ({"explicit": {"guide": "sat"}, "engine": "kissat"}, "engine kissat takes no guide"),
     ],
 )
 def test_what_makes_no_sense_for_any_problem_is_refused_at_once(request_: dict[str, Any], says: str) -> None:

@@ -61,7 +61,7 @@ class Task:
 def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
     """What a run is a run of: `run.json`. Two runs with the same description have the same counts."""
     rows = [
-        {"name": row.name, "options": told(row.options), "guidance": told(row.guidance), "asked": row.asked}
+        {"name": row.name, "options": changed(row.options), "guidance": changed(row.guidance), "asked": row.asked}
         | _more(row)
         for row in experiment.rows
     ]
@@ -71,7 +71,7 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
         "title": experiment.title,
         "view": experiment.view,
         "ledger": experiment.ledger,
-        "choice": told(experiment.choice),
+        "choice": changed(experiment.choice),
         "instances": {"count": len(instances), "digest": instances.digest},
         "rows": rows,
         "guides": guides(experiment),
@@ -101,7 +101,7 @@ def engines(experiment: Experiment) -> dict[str, str]:
     return found
 
 
-def told(record: Any) -> dict[str, Any]:
+def changed(record: Any) -> dict[str, Any]:
     """The fields of an options record that are not the defaults."""
     plain = type(record)()
     found = {f.name: value for f in fields(record) if (value := getattr(record, f.name)) != getattr(plain, f.name)}
@@ -252,7 +252,7 @@ class Bench:
     def _columns(self, row: Row, places: Sequence[int], outcomes: Sequence[Outcome]) -> Columns:
         count = len(outcomes)
         asked = {"asked": row.asked} if row.asked != "everywhere" else {}
-        options = json.dumps(told(row.options) | told(row.guidance) | asked | _more(row))
+        options = json.dumps(changed(row.options) | changed(row.guidance) | asked | _more(row))
         lists: Columns = {name: [[]] * count for name, kind in COLUMNS.items() if kind.startswith("List")}
         return lists | {
             "row": [row.name] * count,

@@ -74,9 +74,9 @@ def bench(
     if quick and plan.quick is None:
         raise Refused(f"dibs: {experiment} has no [quick] sample: use --sample N")
     base = plan.quick if quick and plan.quick else plan.choice
-    told: dict[str, Any] = {"puzzles": puzzles, "sample": sample, "seed": seed, "relabel": relabel}
+    given: dict[str, Any] = {"puzzles": puzzles, "sample": sample, "seed": seed, "relabel": relabel}
     try:
-        plan = replace(plan, choice=replace(base, **{k: v for k, v in told.items() if v is not None}))
+        plan = replace(plan, choice=replace(base, **{k: v for k, v in given.items() if v is not None}))
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
     guides(plan)  # before instances are generated: one that is not there raises

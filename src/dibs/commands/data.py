@@ -163,8 +163,8 @@ def _show() -> None:
         state = one.state()
         table.add_row(one.name, f"{one.puzzles:,}", one.what, "not here" if state == "missing" else state)
     for some in sets.SETS.values():
-        told = f"{len(some.load()):,} here" if some.state() == "here" else "not here"
-        table.add_row(some.name, f"{some.puzzles:,}", some.what, told)
+        here = f"{len(some.load()):,} here" if some.state() == "here" else "not here"
+        table.add_row(some.name, f"{some.puzzles:,}", some.what, here)
     console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
     console.print(table, markup=False, highlight=False)
     print(

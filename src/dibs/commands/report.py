@@ -51,7 +51,7 @@ def report(
         raise Refused(f"dibs: --format {format} needs a folder to write to: --out DIR")
     stage = "reading records"
 
-    def told(what: str) -> None:
+    def enter(what: str) -> None:
         nonlocal stage
         stage = what
 
@@ -66,13 +66,13 @@ def report(
             ready()
         found = []
         for folder in runs:
-            told(f"reading {folder}")
+            enter(f"reading {folder}")
             found.append(read(folder))
-        told("summarising")
+        enter("summarising")
         made = sections(found)
         words = [word for word in [mixed(found)] if word]
         if out is not None:
-            _write(out, made, words, format or "all", terminal, told)
+            _write(out, made, words, format or "all", terminal, enter)
             return 0
         terminal.close()
     _print(made, words, format or "terminal")
@@ -85,13 +85,13 @@ def _write(
     words: Sequence[str],
     format: str,
     terminal: Terminal,
-    told: Callable[[str], None],
+    enter: Callable[[str], None],
 ) -> None:
     from dibs.report.writing import files, write
 
     formats = ("markdown", "latex", "figures", "html") if format == "all" else (format,)
     counts: dict[str, int] = {}
-    for name, content in files(made, words, formats, lambda title: told(f"drawing: {title}")):
+    for name, content in files(made, words, formats, lambda title: enter(f"drawing: {title}")):
         write(out, name, content)
         folder = name.rpartition("/")[0]
         counts[folder] = counts.get(folder, 0) + 1

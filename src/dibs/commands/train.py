@@ -86,7 +86,7 @@ def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:
     from dibs.model import many_solutions, puzzles
 
     try:
-        if plan.data.several:
+        if plan.data.many_solutions:
             return many_solutions.load(plan.data, screen.making)
         return puzzles.load(plan.data, cache, screen.making)
     except InputError:

@@ -69,7 +69,7 @@ class Data:
     held: float = _key(0.02, "share of each source that is held out for validation", 0, 0.5)
 
     @property
-    def several(self) -> tuple[str, int] | None:
+    def many_solutions(self) -> tuple[str, int] | None:
         """The family and the number of instances with several solutions, if they take the place of puzzles."""
         counts = {"cnf": self.formulas, "latin": self.squares, "sudoku": self.kept}
         return next(((family, count) for family, count in counts.items() if count), None)

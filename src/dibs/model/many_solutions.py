@@ -62,8 +62,8 @@ class ManySolutions:
 def load(data: Data, progress: Callable[[str, int, int], None]) -> ManySolutions:
     """The states of `data`'s formulas, Latin squares or Sudokus; they depend on the seed only."""
     states: list[State] = []
-    assert data.several is not None
-    family, wanted = data.several
+    assert data.many_solutions is not None
+    family, wanted = data.many_solutions
     what = {"cnf": "formulas", "latin": "squares", "sudoku": "Sudokus"}[family]
     held, last = 0, round(wanted * data.held)
     for number in range(wanted):

@@ -268,21 +268,21 @@ class TransformerTask(_Puzzled):
         return np.where(open_, scores.reshape(open_.shape), np.float32(-np.inf))
 
 
-class SeveralTask(_Segmented):
+class ManySolutionsTask(_Segmented):
     """States on the way to one of several solutions; the target is how many of those known have a literal true."""
 
-    def __init__(self, config: Config, several: ManySolutions) -> None:
+    def __init__(self, config: Config, many: ManySolutions) -> None:
         self.config = config
-        self.several = several
-        self.family = several.family
+        self.many = many
+        self.family = many.family
         if config.model.kind != "relational":
             raise InputError(f"[model] kind = {config.model.kind!r}: these instances need 'relational'")
 
     def fingerprint(self) -> str:
-        return self.several.fingerprint()
+        return self.many.fingerprint()
 
     def batches(self, rng: np.random.Generator) -> list[list[State]]:
-        states, held = self.several.states, self.several.held
+        states, held = self.many.states, self.many.held
         rows = rng.integers(held, len(states), (CHUNK, _drawn(self.config.train)))
         return [[states[row] for row in some] for some in rows.tolist()]
 
@@ -297,12 +297,12 @@ class SeveralTask(_Segmented):
     @torch.no_grad()
     def _validated(self, module: nn.Module) -> dict[str, float]:
         """p_s: how often some known solution has the value that it puts first where a search branches."""
-        if not self.several.held:
+        if not self.many.held:
             return {}
         module.eval()
         right = []
-        for at in range(0, self.several.held, JUDGED):
-            states = self.several.states[at : min(at + JUDGED, self.several.held)]
+        for at in range(0, self.many.held, JUDGED):
+            states = self.many.states[at : min(at + JUDGED, self.many.held)]
             scores = module(Inputs(_graph(states), next(module.parameters()).device)).logits[-1].cpu().numpy()
             ends = np.cumsum([len(state.target) for state in states])
             for state, own in zip(states, np.split(scores, ends[:-1]), strict=True):

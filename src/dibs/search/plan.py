@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from math import inf
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from dibs.problem.structure import WIDEST, Structure
 from dibs.search.external.registry import ENGINES, check_guide, find
@@ -28,13 +29,28 @@ from dibs.search.options import (
 
 PolicyName = Literal["auto", "guided", "paper", "plain"]
 
-GRIDS = ("sudoku", "latin")
-EASY = 1_000  # nodes of the plain search that an own problem gets before the nogood search
-MEDIUM = 100  # cells of the largest grid that policy `auto` leaves to the tree search: 10x10
-EASY_MEDIUM = 100  # nodes of the plain search that larger ones, up to 16x16, get before the nogood search
-LARGE = 256  # cells of the largest grid that gets a plain search first: 16x16
-LARGE_RUN = 256  # failures of the shortest run in larger ones
-LARGE_EASY = 96  # nodes there before the guide comes in: a node costs ten times as much as in a small grid
+RUN = 256  # failures of the shortest run of the nogood search, by default
+
+
+class Shares(NamedTuple):
+    """What policies `auto` and `guided` give to each search, in nodes, for problems of up to so many cells."""
+
+    cells: float
+    tree: float  # of the tree search before the nogood search takes over
+    guide_after: int  # of the nogood search before its guide comes in
+
+
+# Of grids: a node costs more in a larger one, and a nogood is worth more. 10x10, 16x16, and what is larger.
+BY_SIZE = (Shares(100, inf, 1_000), Shares(256, 100, 1_000), Shares(inf, 0, 96))
+OWN_TREE = 1_000  # `Shares.tree` of a user's own problem
+
+
+def shares(structure: Structure) -> Shares:
+    """Those of a problem, by its family and size."""
+    found = next(one for one in BY_SIZE if structure.decisions <= one.cells)
+    if structure.family in ("sudoku", "latin"):
+        return found
+    return found._replace(tree=OWN_TREE if structure.family == "problem" else inf)
 
 
 @dataclass(frozen=True)
@@ -126,18 +142,18 @@ class Request:
     """
 
     policy: str | None = None
-    said: Mapping[str, Any] = field(default_factory=dict)
+    explicit: Mapping[str, Any] = field(default_factory=dict)
     own_guide: bool = False
     engine: str = "own"  # or the name of an engine that is not dibs' own
 
     def __post_init__(self) -> None:
         if self.policy is not None and self.policy not in POLICIES:
             raise ValueError(f"policy = {self.policy!r}: choose one of {', '.join(POLICIES)}")
-        object.__setattr__(self, "said", _named(self.said))
-        told = self.own_guide or any(name in self.said for name in (*HOW, "guide"))
+        object.__setattr__(self, "explicit", _named(self.explicit))
+        exact = self.own_guide or any(name in self.explicit for name in (*HOW, "guide"))
         if self.engine != "own":
             self._check_engine()
-        elif self.policy is None and not told:
+        elif self.policy is None and not exact:
             object.__setattr__(self, "policy", "auto")
         self._check()
 
@@ -145,58 +161,60 @@ class Request:
         """Refuse what another engine cannot do."""
         if self.policy is not None:
             raise ValueError(f"policy = {self.policy!r} is for dibs' own search, not for engine {self.engine}")
-        for name, value in self.said.items():
+        for name, value in self.explicit.items():
             if name in OF_ENGINES or (name, value) == ("max_solutions", 1):
                 continue
             raise ValueError(f"{name} = {value!r} is for dibs' own search, not for engine {self.engine}")
         find(self.engine)
-        if self.own_guide or self.said.get("guide") is not None:
+        if self.own_guide or self.explicit.get("guide") is not None:
             check_guide(self.engine)
 
     def _check(self) -> None:
         """Refuse what makes no sense whatever the problem is."""
-        said, options, guidance = self.said, self.options, self.guidance
+        explicit, options, guidance = self.explicit, self.options, self.guidance
         guided = self.own_guide or guidance.guide is not None
-        if self.own_guide and said.get("guide") is not None:
+        if self.own_guide and explicit.get("guide") is not None:
             raise ValueError("guide: give an object or a name, not both")
         if guided and options.order == "oracle":
             raise ValueError("order = 'oracle' is a guide itself: give one or the other")
         if not guided and options.order != "oracle":
-            for name in (*OF_GUIDES, *(["select"] if said.get("select") == "confident" else [])):
-                if said.get(name) is not None:
-                    raise ValueError(f"{name} = {said[name]!r} is about a guide: name one with guide, or a policy")
-        strategy = said.get("strategy")
-        if strategy == "nogoods" or "root" in said:
+            for name in (*OF_GUIDES, *(["select"] if explicit.get("select") == "confident" else [])):
+                if explicit.get(name) is not None:
+                    raise ValueError(f"{name} = {explicit[name]!r} is about a guide: name one with guide, or a policy")
+        strategy = explicit.get("strategy")
+        if strategy == "nogoods" or "root" in explicit:
             self._check_nogoods("strategy = 'nogoods'" if strategy == "nogoods" else "root")
         free = self.policy in FREE and strategy is None
-        if options.strategy == "dfs" and "restart_base" in said and not free and "root" not in said:
-            raise ValueError(f"restart_base = {said['restart_base']!r} needs strategy restarts or nogoods, not dfs")
+        if options.strategy == "dfs" and "restart_base" in explicit and not free and "root" not in explicit:
+            raise ValueError(f"restart_base = {explicit['restart_base']!r} needs strategy restarts or nogoods, not dfs")
         if options.max_solutions > 1:
-            for name, value in said.items():
+            for name, value in explicit.items():
                 begun_again = name == "strategy" and value != "dfs"
                 if begun_again or name in ("guide_after", "root"):
                     raise ValueError(f"{name} = {value!r} is for one solution: it needs max_solutions = 1")
         for name in ("alpha", "steps"):
-            if options.guide_selects and name in said and said[name] != getattr(Guidance(), name):
-                raise ValueError(f"{name} = {said[name]!r} is about the cell that MRV takes: it needs select = 'mrv'")
+            if options.guide_selects and name in explicit and explicit[name] != getattr(Guidance(), name):
+                raise ValueError(
+                    f"{name} = {explicit[name]!r} is about the cell that MRV takes: it needs select = 'mrv'"
+                )
 
     def _check_nogoods(self, what: str) -> None:
-        said = self.said
-        if what == "root" and said.get("strategy"):
-            raise ValueError(f"root = {said['root']!r} needs strategy nogoods, not {said['strategy']}")
+        explicit = self.explicit
+        if what == "root" and explicit.get("strategy"):
+            raise ValueError(f"root = {explicit['root']!r} needs strategy nogoods, not {explicit['strategy']}")
         for name in OF_TREE:
-            if name in said:
-                raise ValueError(f"{name} = {said[name]!r} is for the tree search, and {what} is not")
-        if said.get("level") == "eliminate":
+            if name in explicit:
+                raise ValueError(f"{name} = {explicit[name]!r} is for the tree search, and {what} is not")
+        if explicit.get("level") == "eliminate":
             raise ValueError(f"{what} needs level naked or hidden: eliminate forces nothing")
-        if said.get("order", "ascending") not in NOGOOD_ORDERS:
-            raise ValueError(f"{what} needs order {', '.join(NOGOOD_ORDERS)}, not {said['order']}")
+        if explicit.get("order", "ascending") not in NOGOOD_ORDERS:
+            raise ValueError(f"{what} needs order {', '.join(NOGOOD_ORDERS)}, not {explicit['order']}")
 
     @property
     def fields(self) -> dict[str, Any]:
         """The policy's fields, with those that were said in their place."""
         policy = POLICIES[self.policy].fields if self.policy else {}
-        fields = {**policy, **self.said}
+        fields = {**policy, **self.explicit}
         if self.own_guide:
             fields.pop("guide", None)
         return fields
@@ -226,7 +244,7 @@ class Request:
         elif self._nogoods(structure):
             search = "nogoods"
             options = self._nogood_options(options, structure)
-            if "strategy" not in self.said and "root" not in self.said:
+            if "strategy" not in self.explicit and "root" not in self.explicit:
                 easy, why = self._why_nogoods(structure)
                 notes.append(why)
         else:
@@ -242,50 +260,53 @@ class Request:
         """Why a policy takes the nogood search, and for how many nodes the tree search may try before."""
         if structure.bounded:
             return None, "nogoods because there are groups with bounds"
-        if structure.family in GRIDS and structure.decisions <= LARGE:
-            return EASY_MEDIUM, f"nogoods because the grid has more than {MEDIUM} cells"
-        if structure.family in GRIDS:
-            return None, f"nogoods because the grid has more than {LARGE} cells"
+        if structure.family != "problem":
+            return self._easy(structure), f"nogoods because the grid has {structure.decisions} cells"
         if not structure.disjoint:
             return None, f"nogoods because groups to decide overlap, or have more than {WIDEST} literals"
-        easy = EASY if self.policy == "auto" else None  # others say what is done from the first node on
+        easy = self._easy(structure)
         return easy, "nogoods for a problem of your own" + (" that is not easy" if easy else "")
+
+    def _easy(self, structure: Structure) -> int | None:
+        """Nodes of the tree search before the nogood search. Only `auto` does not say what is done from the first."""
+        share = shares(structure).tree
+        return int(share) if self.policy == "auto" and 0 < share < inf else None
 
     def _nogoods(self, structure: Structure) -> bool:
         """Whether it was said, or the policy may choose and nothing that was said is against it."""
-        said = self.said
-        if said.get("strategy") == "nogoods" or "root" in said:
+        explicit = self.explicit
+        if explicit.get("strategy") == "nogoods" or "root" in explicit:
             return True
-        least = MEDIUM if self.policy == "auto" else LARGE
-        suits = structure.family == "problem" or (structure.family in GRIDS and structure.decisions > least)
-        free = self.policy in FREE and not any(name in said for name in ("strategy", *OF_TREE))
-        one = said.get("max_solutions", 1) == 1
-        orders = said.get("order", "ascending") in NOGOOD_ORDERS
+        share = shares(structure).tree
+        suits = structure.family == "problem" or share == 0 or (self.policy == "auto" and share < inf)
+        free = self.policy in FREE and not any(name in explicit for name in ("strategy", *OF_TREE))
+        one = explicit.get("max_solutions", 1) == 1
+        orders = explicit.get("order", "ascending") in NOGOOD_ORDERS
         if structure.bounded:
             self._check_bounded()
             return True
-        return suits and free and one and orders and said.get("level") != "eliminate"
+        return suits and free and one and orders and explicit.get("level") != "eliminate"
 
     def _check_bounded(self) -> None:
         """Groups with bounds are for the nogood search, whatever the policy: refuse what that does not do."""
-        said, what = self.said, "a problem that has groups with bounds"
-        if said.get("max_solutions", 1) > 1:
-            raise ValueError(f"max_solutions = {said['max_solutions']!r}: {what} is searched for one solution")
-        if said.get("strategy") is not None:
-            raise ValueError(f"strategy = {said['strategy']!r}: {what} needs strategy nogoods")
+        explicit, what = self.explicit, "a problem that has groups with bounds"
+        if explicit.get("max_solutions", 1) > 1:
+            raise ValueError(f"max_solutions = {explicit['max_solutions']!r}: {what} is searched for one solution")
+        if explicit.get("strategy") is not None:
+            raise ValueError(f"strategy = {explicit['strategy']!r}: {what} needs strategy nogoods")
         self._check_nogoods(what)
 
     def _nogood_options(self, options: Options, structure: Structure) -> Options:
         usual = Options()
-        said = self.said
+        explicit = self.explicit
         after = options.guide_after
-        if after is not None and "guide_after" not in said and structure.decisions > LARGE:
-            after = LARGE_EASY
+        if after is not None and "guide_after" not in explicit:
+            after = min(after, shares(structure).guide_after)
         return replace(
             options,
             strategy="nogoods",
-            root=said.get("root", "singles" if "level" in said else "locked"),
-            restart_base=said.get("restart_base", LARGE_RUN),
+            root=explicit.get("root", "singles" if "level" in explicit else "locked"),
+            restart_base=explicit.get("restart_base", RUN),
             guide_after=after,
             **{name: getattr(usual, name) for name in OF_TREE if name in OPTIONS},
         )
@@ -293,18 +314,18 @@ class Request:
     @property
     def _about_a_guide(self) -> bool:
         """Whether anything that was said is about a guide."""
-        said = self.said
-        named = any(said.get(name) is not None for name in (*GUIDANCE, *OF_GUIDES))
-        return self.own_guide or named or said.get("select") == "confident"
+        explicit = self.explicit
+        named = any(explicit.get(name) is not None for name in (*GUIDANCE, *OF_GUIDES))
+        return self.own_guide or named or explicit.get("select") == "confident"
 
     def _tree_options(self, options: Options, guided: bool) -> Options:
         if not guided:
-            options = without_guide(options, keep=self.said)
+            options = without_guide(options, keep=self.explicit)
         if options.max_solutions > 1 and options.strategy != "dfs":
             options = replace(options, strategy="dfs")
-        if options.strategy == "dfs" and "restart_base" in self.said:
+        if options.strategy == "dfs" and "restart_base" in self.explicit:
             raise ValueError(
-                f"restart_base = {self.said['restart_base']!r} needs strategy restarts or nogoods, not dfs"
+                f"restart_base = {self.explicit['restart_base']!r} needs strategy restarts or nogoods, not dfs"
             )
         return options
 
@@ -319,10 +340,10 @@ def without_guide(options: Options, keep: Mapping[str, Any] = MappingProxyType({
     return replace(options, **{name: value for name, value in plain.items() if name not in keep})
 
 
-def _named(said: Mapping[str, Any]) -> dict[str, Any]:
+def _named(explicit: Mapping[str, Any]) -> dict[str, Any]:
     """What was said, by the fields' own names; ValueError names the nearest field where there is none."""
     found: dict[str, Any] = {}
-    for name, value in said.items():
+    for name, value in explicit.items():
         full = ALIASES.get(name, name)
         if full not in OPTIONS and full not in GUIDANCE:
             known = (*OPTIONS, *GUIDANCE, *ALIASES, "policy", "guide", "engine")

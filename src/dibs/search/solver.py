@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -92,48 +92,54 @@ class Solver:
             where = members if places is None else [places[i] for i in members]
             plan = _sooner(self.plan(some[0]), took[structure] / len(members))
             guide = self.guide if plan.guided else None
-            found = search_all(some, plan, guide, where, block, stopped, self.turn, self.proof, self.workers)
-            for i, outcome in zip(members, found, strict=True):
+            batch = Batch(some, where, guide, block, stopped, self.turn, self.proof, self.workers)
+            for i, outcome in zip(members, search_all(batch, plan), strict=True):
                 outcomes[i] = outcome
         return outcomes
 
 
-def search_all(
-    some: Sequence[Instance],
-    plan: Plan,
-    guide: Guide | None,
-    places: Sequence[int],
-    block: int = BLOCK,
-    stopped: Callable[[], bool] = never,
-    turn: AbstractContextManager[Any] | None = None,
-    proof: str | os.PathLike[str] | None = None,
-    workers: int = 1,
-) -> list[Outcome | None]:
-    """Outcomes of instances that share a structure, as a plan says; None where it was stopped.
+@dataclass(frozen=True)
+class Batch:
+    """Instances that share a structure, and what there is to search them with."""
 
-    `workers`: cores for the only instance, where the nogood search does it.
-    """
+    some: Sequence[Instance]
+    places: Sequence[int]  # where they are in a longer list, for `random` choices
+    guide: Guide | None
+    block: int  # as for `TreeSearch`
+    stopped: Callable[[], bool]
+    turn: AbstractContextManager[Any] | None  # held while the guide is asked
+    proof: str | os.PathLike[str] | None = None
+    workers: int = 1  # cores for the only instance, where the nogood search does it
+
+    def part(self, rows: Sequence[int], guide: Guide | None) -> Batch:
+        """Some of the instances, by their places here."""
+        return replace(self, some=[self.some[i] for i in rows], places=[self.places[i] for i in rows], guide=guide)
+
+
+def search_all(batch: Batch, plan: Plan) -> list[Outcome | None]:
+    """Outcomes of instances, as a plan says; None where it was stopped."""
+    some, guide = batch.some, batch.guide
     if (plan.search == "tree" or plan.easy is not None) and plan.options.max_seconds is not None:
-        late, plan = _tables_built(some, plan, guide)
+        late, plan = _tables_built(batch, plan)
         if late:
             return [late] * len(some)
     if isinstance(guide, Oracle):
-        return _foreseen(some, plan, places, block, stopped)
+        return _foreseen(batch, plan)
+    how: dict[str, Any] = {"stopped": batch.stopped, "turn": batch.turn}
     if plan.raced:
         from dibs.search.race import race
 
         assert guide is not None
-        return race(some, plan.options, guide, places=places, block=block, stopped=stopped, turn=turn)
+        return race(some, plan.options, guide, places=batch.places, block=batch.block, **how)
     if plan.easy is not None:
-        return _relayed(some, plan, guide, places, block, stopped, turn, workers)
-    if workers > 1 and len(some) == 1 and plan.search == "nogoods":
+        return _relayed(batch, plan)
+    if batch.workers > 1 and len(some) == 1 and plan.search == "nogoods":
         from dibs.search.portfolio import side_by_side
 
         takes = guide if guide is not None and guide.refusal(some[0].structure) is None else None
-        options, place = plan.options, places[0]
-        return [side_by_side(some[0], options, takes, workers=workers, place=place, stopped=stopped, turn=turn)]
-    search = searcher(some, plan, guide, places, block, proof)
-    search.run(guide, stopped, turn)
+        return [side_by_side(some[0], plan.options, takes, workers=batch.workers, place=batch.places[0], **how)]
+    search = _searcher(batch, plan)
+    search.run(guide, **how)
     return search.outcomes()
 
 
@@ -145,7 +151,7 @@ def _sooner(plan: Plan, seconds: float) -> Plan:
     return replace(plan, options=replace(plan.options, max_seconds=left))
 
 
-def _tables_built(some: Sequence[Instance], plan: Plan, guide: Guide | None) -> tuple[Outcome | None, Plan]:
+def _tables_built(batch: Batch, plan: Plan) -> tuple[Outcome | None, Plan]:
     """Build the tables of the tree search on the clock, an equal share for each; an outcome if that takes too long.
 
     The plan has the time that is left. Nothing else in a search takes long before its first look at the clock.
@@ -153,60 +159,48 @@ def _tables_built(some: Sequence[Instance], plan: Plan, guide: Guide | None) -> 
     from dibs.search.tree.tables import Late, prepare, tables
 
     prepare()
-    begin, structure = perf_counter(), some[0].structure
-    end = begin + len(some) * (plan.options.max_seconds or 0.0)
+    begin, structure, count = perf_counter(), batch.some[0].structure, len(batch.some)
+    end = begin + count * (plan.options.max_seconds or 0.0)
     try:
         tables(structure, plan.options.level, lambda: perf_counter() >= end)
-        if isinstance(guide, Oracle):
+        if isinstance(batch.guide, Oracle):
             tables(structure, "hidden", lambda: perf_counter() >= end)
     except Late:
         return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, search="tree"), plan
-    return None, _sooner(plan, (perf_counter() - begin) / len(some))
+    return None, _sooner(plan, (perf_counter() - begin) / count)
 
 
-def _relayed(
-    some: Sequence[Instance],
-    plan: Plan,
-    guide: Guide | None,
-    places: Sequence[int],
-    block: int,
-    stopped: Callable[[], bool],
-    turn: AbstractContextManager[Any] | None,
-    workers: int,
-) -> list[Outcome | None]:
+def _relayed(batch: Batch, plan: Plan) -> list[Outcome | None]:
     """A plain tree search for a few nodes, then the search of the plan for what that leaves, within limits of both."""
     assert plan.easy is not None
     o = plan.options
     nodes = plan.easy if o.max_nodes is None else min(plan.easy, o.max_nodes)
     first = Options(level=o.level, tie="impact", order=o.order, seed=o.seed, max_nodes=nodes, max_seconds=o.max_seconds)
-    outcomes = search_all(some, Plan.exactly(first), None, places, block, stopped)
+    outcomes = search_all(replace(batch, guide=None), Plan.exactly(first))
     for i, begun in enumerate(outcomes):
-        if begun is None or begun.status is not Status.LIMIT or stopped():
+        if begun is None or begun.status is not Status.LIMIT or batch.stopped():
             continue
         left_nodes = None if o.max_nodes is None else o.max_nodes - begun.nodes
         left_seconds = None if o.max_seconds is None else o.max_seconds - begun.seconds
         if left_nodes == 0 or (left_seconds is not None and left_seconds <= 0):
             continue
         rest = replace(plan, options=replace(o, max_nodes=left_nodes, max_seconds=left_seconds), easy=None)
-        [found] = search_all([some[i]], rest, guide, [places[i]], block, stopped, turn, None, workers)
+        [found] = search_all(batch.part([i], batch.guide), rest)
         outcomes[i] = None if found is None else together(begun, found)
     return outcomes
 
 
-def _foreseen(
-    some: Sequence[Instance], plan: Plan, places: Sequence[int], block: int, stopped: Callable[[], bool]
-) -> list[Outcome | None]:
+def _foreseen(batch: Batch, plan: Plan) -> list[Outcome | None]:
     """With an oracle: its own search has the same limits, and its time is guide time."""
-    known, took = foresee(some, plan.options, block=block, stopped=stopped)
+    known, took = foresee(batch.some, plan.options, block=batch.block, stopped=batch.stopped)
     going = np.flatnonzero(known.decided).tolist()
-    lost = None if stopped() else Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0)
-    outcomes: list[Outcome | None] = [lost] * len(some)
+    lost = None if batch.stopped() else Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0)
+    outcomes: list[Outcome | None] = [lost] * len(batch.some)
     limit = plan.options.max_seconds
     # With a limit of seconds each has as much as the oracle left it.
     for rows in [[i] for i in going] if limit is not None else [going] if going else []:
         rest = _sooner(plan, float(took[rows[0]]))
-        found = search_all([some[i] for i in rows], rest, known, [places[i] for i in rows], block, stopped)
-        for i, outcome in zip(rows, found, strict=True):
+        for i, outcome in zip(rows, search_all(batch.part(rows, known), rest), strict=True):
             outcomes[i] = outcome
     return [
         outcome and replace(outcome, guide_seconds=outcome.guide_seconds + seconds)
@@ -214,20 +208,14 @@ def _foreseen(
     ]
 
 
-def searcher(
-    some: Sequence[Instance],
-    plan: Plan,
-    guide: Guide | None,
-    places: Sequence[int] | None = None,
-    block: int = 1,
-    proof: str | os.PathLike[str] | None = None,
-) -> Searcher:
-    """The search that a plan names, of instances that share a structure, before its first step."""
+def _searcher(batch: Batch, plan: Plan) -> Searcher:
+    """The search that a plan names, before its first step."""
+    some, guide, places = batch.some, batch.guide, batch.places
     static = guide is not None and guide.static
     if plan.search == "tree":
         from dibs.search.tree.search import TreeSearch
 
-        return TreeSearch(some, plan.options, guided=guide is not None, static=static, block=block, places=places)
+        return TreeSearch(some, plan.options, guided=guide is not None, static=static, block=batch.block, places=places)
     if plan.search == "nogoods":
         from dibs.search.nogoods.batch import NogoodSearch
 
@@ -235,4 +223,4 @@ def searcher(
         return NogoodSearch(some, plan.options, guided=takes, static=static, places=places)
     from dibs.search.external.search import EngineSearch
 
-    return EngineSearch(some, plan.options, plan.search, guided=guide is not None, proof=proof)
+    return EngineSearch(some, plan.options, plan.search, guided=guide is not None, proof=batch.proof)

@@ -275,7 +275,7 @@ def _searched(
     drafts = []
     for row, (place, outcome) in enumerate(zip(places, engine.outcomes(), strict=True)):
         assert outcome is not None
-        drafts.append(_told(place, engine, row, outcome, of, trees))
+        drafts.append(_draft(place, engine, row, outcome, of, trees))
     if listener:
         ranked = [(row, branch) for row, draft in enumerate(drafts) for branch in draft.branches if branch.ask]
         with turn:
@@ -285,7 +285,7 @@ def _searched(
     return drafts
 
 
-def _told(place: int, engine: TreeSearch, row: int, outcome: Outcome, of: Tables, trees: bool) -> _Draft:
+def _draft(place: int, engine: TreeSearch, row: int, outcome: Outcome, of: Tables, trees: bool) -> _Draft:
     """What a search did, from its events."""
     kinds, whats = engine.events(row)
     depth, run = _depths(kinds)

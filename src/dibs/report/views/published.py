@@ -54,11 +54,11 @@ def _together(kind: InstanceKind, some: Sequence[Measured]) -> Measured:
 
 
 def _table(contest: Contest, one: Measured, title: str) -> Tabular:
-    told = SETS.get(one.kind.label, ())
-    later = sorted({figure.seconds for figure in told} - set(WITHIN))
+    figures = SETS.get(one.kind.label, ())
+    later = sorted({figure.seconds for figure in figures} - set(WITHIN))
     within = (*WITHIN, *later)
     lines = [Line(_cells(one, at, row, within)) for at, row in enumerate(contest.rows)]
-    lines += [Line(_published(figure, within), quiet=True) for figure in told]
+    lines += [Line(_published(figure, within), quiet=True) for figure in figures]
     columns = [Column("solver"), *(Column(f"{seconds:,} s") for seconds in within)]
     columns += [Column("mean, s"), Column("p95, s"), Column("LIMIT")]
     notes = (LOWER,) * bool(one.limited.any())

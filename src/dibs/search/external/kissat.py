@@ -44,7 +44,7 @@ def run(task: Task) -> Found:
         if task.left() <= 0 or task.stopped():
             return Found(Status.LIMIT, None, 0, 0)
         begin = perf_counter()
-        code, text = _told(words, task)
+        code, text = _run(words, task)
         took = perf_counter() - begin
         status = STATUS.get(code, Status.LIMIT)
         counters = {name.decode(): int(value) for name, value in COUNTER.findall(text)}
@@ -64,7 +64,7 @@ def dimacs(variables: int, clauses: Sequence[Sequence[int]]) -> str:
     return "\n".join([f"p cnf {variables} {len(clauses)}", *lines, ""])
 
 
-def _told(words: list[str], task: Task) -> tuple[int, bytes]:
+def _run(words: list[str], task: Task) -> tuple[int, bytes]:
     """The exit code and what it printed. It is ended once time is up or somebody wants it to end.
 
     Ctrl-C in a terminal goes to a process group, and this one has its own: only we end it. Should we be killed, it ends
