@@ -40,6 +40,8 @@ from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 from numba.misc.appdirs import AppDirs
 
+from dibs.clock import uncounted
+
 KEPT = 4  # folders of other versions that stay
 RECENT = 24 * 3600.0  # seconds: and those that were used in that time, perhaps by processes that still run
 
@@ -104,6 +106,7 @@ def entry(**options: Any) -> Any:
         compiled = njit(nogil=True, **options)(function)
         if hasattr(compiled, "_cache"):  # not where Numba is switched off
             compiled._cache = _Kept(function)
+            compiled._compile_for_args = uncounted(compiled._compile_for_args)  # which it calls to compile or load
         return compiled
 
     return decorate

@@ -44,11 +44,10 @@ def _nogoods() -> None:
 
 def _guides() -> None:
     """The guide of the usual policies, and what K steps do."""
-    from dibs.guide.steps import compile_loops
     from dibs.problem import Sudoku
     from dibs.solving import solve
 
-    compile_loops()
+    solve(Sudoku.parse(HARD), policy="paper", steps=2, max_nodes=1)
     solve(Sudoku.parse(HARD), policy="guided", max_nodes=1)
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import clock
 from dibs.guide.card import Card, find, verify
 from dibs.guide.relations import relations
 from dibs.guide.runtime import Backend, backend
@@ -76,7 +76,7 @@ class Denoiser:
         """
         if reason := self.refusal(structure):
             raise InputError(reason)
-        begin = perf_counter()
+        begin = clock()
         open_, true = (np.require(part, requirements=["C", "W"]) for part in (open_, true))
         size = max(1, CHUNK * LITERALS // structure.literals)
         found = np.empty(open_.shape, np.float32)
@@ -84,7 +84,7 @@ class Denoiser:
             found[i : i + size] = self._run(structure, open_[i : i + size], true[i : i + size])
             self.calls += 1
         self.states += len(open_)
-        self.seconds += perf_counter() - begin
+        self.seconds += clock() - begin
         return found
 
     def _run(self, structure: Structure, open_: Bools, true: Bools) -> Floats:

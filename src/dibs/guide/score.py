@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide.relations import relations
-from dibs.guide.steps import LogProbabilities, compile_loops, denoise, refusal
+from dibs.guide.steps import LogProbabilities, denoise, refusal
 from dibs.problem.structure import Structure
 from dibs.search.contract import Asks, Guide
 from dibs.search.guidance import Guidance
@@ -25,8 +25,6 @@ class DiBS(Guide):
         self.denoiser = denoiser
         self.alpha = alpha
         self.passes = steps  # forward passes for an ask
-        if steps > 1:
-            compile_loops()
 
     def refusal(self, structure: Structure) -> str | None:
         """Why the denoiser cannot take problems of this structure, or None."""

@@ -21,7 +21,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.relations import Lists, relations
+from dibs.guide.relations import relations
 from dibs.problem.structure import Structure
 from dibs.search.contract import Asks
 
@@ -65,16 +65,6 @@ def denoise(model: LogProbabilities, asks: Asks, steps: int) -> Floats:
         possible = (asks.candidates & (found > -np.inf)).any(axis=1, keepdims=True)
         last = np.where(possible, found, last)
     return last
-
-
-def compile_loops() -> None:
-    """Run the loops on nothing, so that no query pays for their compilation."""
-    from dibs.guide.loops import keep, open_cells
-
-    states, count = np.zeros((0, 0), bool), np.zeros(0, np.int64)
-    empty = Lists(np.zeros(1, np.int64), count)
-    open_cells(states, *empty)
-    keep(states.astype(np.float32), states.copy(), states.copy(), states, count, *empty, *empty, *empty)
 
 
 def _asked(model: LogProbabilities, structure: Structure, open_: Bools, true: Bools) -> Floats:

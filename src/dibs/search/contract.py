@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from time import perf_counter
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import clock
 from dibs.problem.structure import Instance, Structure
 from dibs.search.outcome import Outcome
 
@@ -223,9 +223,9 @@ class Searcher:
             if asked is None:
                 raise ValueError("the searches wait for a ranking, but there is no guide")
             with turn or nullcontext():
-                begin = perf_counter()
+                begin = clock()
                 scores = asked.rank(asks)
-                took = perf_counter() - begin
-            begin = perf_counter()
+                took = clock() - begin
+            begin = clock()
             self.answer(asks, scores)
-            self.charge(took + perf_counter() - begin, asked.passes)
+            self.charge(took + clock() - begin, asked.passes)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from threading import Lock
-from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from dibs.clock import clock
 from dibs.problem.structure import Instance, Structure
 from dibs.search.contract import Guide, Ranks, Searcher, as_guide, never
 from dibs.search.external.registry import adapter, check_proofs
@@ -82,10 +82,10 @@ class Solver:
         shapes: dict[Structure, list[int]] = {}
         took: dict[Structure, float] = {}  # to lay out the problem itself: that is on the clock
         for i, problem in enumerate(problems):
-            begin = perf_counter()
+            begin = clock()
             self.plan(problem)
             shapes.setdefault(problem.structure, []).append(i)
-            took.setdefault(problem.structure, perf_counter() - begin)
+            took.setdefault(problem.structure, clock() - begin)
         outcomes: list[Outcome | None] = [None] * len(problems)
         for structure, members in shapes.items():
             some = [problems[i] for i in members]
@@ -156,18 +156,17 @@ def _tables_built(batch: Batch, plan: Plan) -> tuple[Outcome | None, Plan]:
 
     The plan has the time that is left. Nothing else in a search takes long before its first look at the clock.
     """
-    from dibs.search.tree.tables import Late, prepare, tables
+    from dibs.search.tree.tables import Late, tables
 
-    prepare()
-    begin, structure, count = perf_counter(), batch.some[0].structure, len(batch.some)
+    begin, structure, count = clock(), batch.some[0].structure, len(batch.some)
     end = begin + count * (plan.options.max_seconds or 0.0)
     try:
-        tables(structure, plan.options.level, lambda: perf_counter() >= end)
+        tables(structure, plan.options.level, lambda: clock() >= end)
         if isinstance(batch.guide, Oracle):
-            tables(structure, "hidden", lambda: perf_counter() >= end)
+            tables(structure, "hidden", lambda: clock() >= end)
     except Late:
         return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, search="tree"), plan
-    return None, _sooner(plan, (perf_counter() - begin) / count)
+    return None, _sooner(plan, (clock() - begin) / count)
 
 
 def _relayed(batch: Batch, plan: Plan) -> list[Outcome | None]:

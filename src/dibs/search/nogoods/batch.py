@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import clock
 from dibs.problem.structure import Instance
 from dibs.search.contract import Asks, Searcher, checked, never
-from dibs.search.nogoods import arrays, loop
-from dibs.search.nogoods.arrays import Problem, memory
+from dibs.search.nogoods import arrays
 from dibs.search.nogoods.search import Search, label
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.root import Root, roots
 
 TOGETHER = 32  # searches that are under way, and ask the guide, at once
-_ready: list[bool] = []  # True once the search is compiled
 
 
 class NogoodSearch(Searcher):
@@ -41,7 +39,6 @@ class NogoodSearch(Searcher):
     ) -> None:
         if options.max_solutions > 1:
             raise ValueError(f"max_solutions = {options.max_solutions}: the nogood search looks for one solution")
-        prepare()
         self.instances, self.options = instances, options
         self.structure = instances[0].structure
         self.places = range(len(instances)) if places is None else places
@@ -91,12 +88,12 @@ class NogoodSearch(Searcher):
         return None
 
     def _asked(self, searches: list[Search]) -> Asks:
-        begin = perf_counter()
+        begin = clock()
         open_, true = (np.array(part) for part in zip(*(search.literals() for search in searches), strict=True))
         depth = np.array([search.memory.counts[arrays.LEVEL] for search in searches])
         asks = Asks.of(self.structure, [search.instance for search in searches], open_, true, depth=depth)
         self._waiting = asks, searches
-        self._handing = perf_counter() - begin
+        self._handing = clock() - begin
         return asks
 
     def answer(self, asks: Asks, scores: NDArray[Any]) -> None:
@@ -124,9 +121,9 @@ def begun(
 
     `search`: how the outcomes call it.
     """
-    begin = perf_counter()
+    begin = clock()
     root = roots(instances, options.level, locked=options.root == "locked")
-    seconds = (perf_counter() - begin) / len(instances)
+    seconds = (clock() - begin) / len(instances)
     outcomes: list[Outcome | None] = []
     for instance, open_, true, consistent in zip(instances, *root, strict=True):
         if not consistent:
@@ -137,12 +134,3 @@ def begun(
             [solution] = verified([instance], [np.flatnonzero(true)])
             outcomes.append(Outcome(Status.SAT, solution, 0, 0, 0, 0, seconds, 1, search=search))
     return root, outcomes, seconds
-
-
-def prepare() -> None:
-    """Compile the search, or load what was compiled: nobody's time."""
-    if not _ready:
-        start, none, no = np.zeros(1, np.int32), np.zeros(0, np.int32), np.zeros(0, np.bool_)
-        one = Problem(start, none, start, none, no, no, start, none, none, none)
-        loop.advance(one, memory(one), 1, 0)
-        _ready.append(True)

@@ -9,12 +9,12 @@ choice is made in view of those before it. What was learned from failures stays.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import clock
 from dibs.problem.structure import Instance, Level, Need, Structure
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.alldifferent import unmatched
@@ -57,7 +57,7 @@ class Search:
         asks: int = 0,
         variant: int = 0,
     ) -> None:
-        begin = perf_counter()
+        begin = clock()
         self.instance, self.options = instance, options
         self.asks = self.calls = 0
         self.guide_seconds = 0.0
@@ -78,7 +78,7 @@ class Search:
         self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
         self.excluded: list[int] = []  # literals that filtering has made false: no unit propagation shows why
         self._filtered = -1  # literals that the root had decided when it was last filtered
-        self.seconds = seconds + perf_counter() - begin
+        self.seconds = seconds + clock() - begin
 
     @property
     def _nodes(self) -> int:
@@ -123,7 +123,7 @@ class Search:
         """At the root: exclude what is in no perfect matching, until nothing more follows."""
         m, counts = self.memory, self.memory.counts
         while self.filters and counts[arrays.LEVEL] == 0 and counts[arrays.TRAIL] > self._filtered and self._going():
-            begin = perf_counter()
+            begin = clock()
             self._filtered = int(counts[arrays.TRAIL])
             out = unmatched(self.problem, m.state == arrays.OPEN)
             if out is None:
@@ -131,15 +131,15 @@ class Search:
             else:
                 self.excluded += out.tolist()
                 loop.exclude(self.problem, m, out)
-            self.seconds += perf_counter() - begin
+            self.seconds += clock() - begin
 
     def _walk(self, stopped: Callable[[], bool]) -> None:
         """Walk for a while, a slice of time after the other. What a walk has solved, the search follows."""
-        begin = perf_counter()
+        begin = clock()
         if self._walker is None:
             self._to_root(stopped)
             self.filter()
-            begin = perf_counter()
+            begin = clock()
             self._walker = Walker(self.problem, self.memory.state == arrays.OPEN, (self.options.seed, self._variant))
             self._dives.walks = self._walker.able
         left = self._dives.budget(self._effort) if self._dives.walks else 0
@@ -147,7 +147,7 @@ class Search:
             looks = self._walker.advance(self.memory.score, min(left, WALK))
             left -= looks
             self._dives.walked(looks)
-            self.seconds, begin = self.seconds + perf_counter() - begin, perf_counter()
+            self.seconds, begin = self.seconds + clock() - begin, clock()
             if self._walker.solved:
                 self._dives.walks = False
                 self._walker.hand_over(self.memory)
@@ -160,12 +160,12 @@ class Search:
         while self._going() and self._failures < failures and not stopped():
             counts[arrays.MOST] = most = min(nodes, self._nodes + self._slice)
             counts[arrays.PHASE] = arrays.RUNNING
-            begin = perf_counter()
+            begin = clock()
             budget = min(SLICE, 1 + self._slice // 4, failures - self._failures)
             loop.advance(self.problem, self.memory, self._unit, budget)
             if counts[arrays.FULL]:
                 self.memory = arrays.grown(self.memory)
-            took = perf_counter() - begin
+            took = clock() - begin
             self.seconds += took
             self._slice = fitted(self._slice, took, NODES)
             if counts[arrays.PHASE] == arrays.LIMIT and most == nodes:

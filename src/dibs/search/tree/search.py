@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs import declared
+from dibs.clock import clock
 from dibs.problem.structure import Instance, Structure
 from dibs.search.contract import Asks, checked, never
 from dibs.search.options import Options
@@ -53,11 +53,6 @@ def _room(rows: int, sizes: dict[str, int]) -> state.Searches:
 # The compiled forms of `advance` that have been used, by structure, level and whether rules are rich: for the same ones
 # the types of all its arguments are the same.
 _variants: WeakKeyDictionary[Structure, dict[tuple[str, bool], Callable[..., None]]] = WeakKeyDictionary()
-
-
-_forms: set[tuple[int | None, int | None]] = (
-    set()
-)  # of the kernel that have been called: one for swept or watched, plain or rich
 
 
 def _variant(arguments: tuple[Any, ...]) -> Callable[..., None]:
@@ -178,10 +173,10 @@ class TreeSearch(Inspected):
             running = self._live[self._phase(self._live) != state.WAIT]
         if not len(self._live):
             return None
-        begin = perf_counter()
+        begin = clock()
         asks = self._asks(self._live)
         self._waiting = asks, self._live
-        self._handing = perf_counter() - begin
+        self._handing = clock() - begin
         return asks
 
     def _advance(self, rows: NDArray[np.int64]) -> None:
@@ -190,12 +185,9 @@ class TreeSearch(Inspected):
         rest = self._rules, self._slice, self._queue, self._keys, self._bits
         arguments = self._tables, self._searches, rows, *rest
         kernel = self._kernel or advance
-        if self._kernel is None and (form := (self._tables.watching, self._rules.rich)) not in _forms:
-            advance(self._tables, self._searches, rows[:0], *rest)  # compiles the kernel, or loads it: nobody's time
-            _forms.add(form)
-        begin = perf_counter()
+        begin = clock()
         kernel(*arguments)
-        took = perf_counter() - begin
+        took = clock() - begin
         self._slice = fitted(self._slice, took, SLICE)
         if self._kernel is None and self._calls:  # this structure is searched for longer
             self._kernel = _variants.setdefault(self.structure, {})[self._variant] = _variant(arguments)

@@ -100,13 +100,6 @@ def tables(structure: Structure, level: Level, late: Callable[[], bool] = lambda
     return found[level]
 
 
-def prepare() -> None:
-    """Compile what builds tables, or load it: nobody's time."""
-    if not getattr(_pack, "overloads", True):
-        none, row = np.zeros(0, np.int64), np.zeros(1, np.uint32)
-        _packed(_Lists(row, row[:0], none, np.zeros(1, np.int64), none, none), 0, lambda: False)
-
-
 def copied(structure: Structure, level: Level, of: Tables) -> Structure:
     """Another structure with the same groups, whose tables at `level` are these."""
     found = replace(structure)
