@@ -37,3 +37,22 @@ def test_importing_dibs_loads_nothing() -> None:
 def test_every_public_name_is_there() -> None:
     code = "import dibs; print(all(hasattr(dibs, name) for name in dibs.__all__), set(dibs.__all__) <= set(dir(dibs)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "True True\n"
+
+
+def test_what_is_left_to_do_at_the_end_is_done() -> None:
+    code = """
+import atexit, sys, threading
+from dibs.__main__ import main
+atexit.register(print, "at exit")
+sys.argv = ["dibs", "--version"]
+ended = threading.Event()
+thread = threading.Thread(target=lambda: ended.wait() and print("a thread"))
+if {threaded}:
+    thread.start()
+code = main()
+ended.set()
+sys.exit(code)
+"""
+    for threaded, last in ((False, ["at exit"]), (True, ["a thread", "at exit"])):
+        words = [sys.executable, "-c", code.format(threaded=threaded)]
+        assert subprocess.check_output(words, text=True).splitlines()[1:] == last
