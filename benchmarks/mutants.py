@@ -96,14 +96,14 @@ MUTANTS = [
     ),
     _kernel(
         "one solution too many",
-        "counts[SOLUTIONS] >= rules.wanted or",
-        "counts[SOLUTIONS] > rules.wanted or",
+        "counts[state.SOLUTIONS] >= rules.wanted or",
+        "counts[state.SOLUTIONS] > rules.wanted or",
         "search/tree/loop.py",
     ),
     _kernel(
         "one node too many",
-        "rules.ask_nodes * counts[ASKS] >= counts[MOST]",
-        "rules.ask_nodes * counts[ASKS] > counts[MOST]",
+        "rules.ask_nodes * counts[state.ASKS] >= counts[state.MOST]",
+        "rules.ask_nodes * counts[state.ASKS] > counts[state.MOST]",
         "search/tree/loop.py",
     ),
     _kernel("needs are ignored", 'CHECK if level == "eliminate" else FORCE', "IGNORE", TABLES),

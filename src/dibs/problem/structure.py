@@ -107,7 +107,7 @@ class Structure:
         """Whether the groups to decide can be domains of a tree search: no literal in two of them, none too wide."""
         end = self.start[self.decisions]
         sizes = np.diff(self.start[: self.decisions + 1])
-        return bool(len(np.unique(self.member[:end])) == end and sizes.max(initial=0) <= WIDEST)
+        return bool(np.bincount(self.member[:end]).max(initial=0) <= 1 and sizes.max(initial=0) <= WIDEST)
 
     def members(self, group: int) -> NDArray[np.int64]:
         return self.member[self.start[group] : self.start[group + 1]]

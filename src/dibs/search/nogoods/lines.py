@@ -39,8 +39,8 @@ def kinds(p: Problem) -> Ints | None:
     if not len(count) or count.min() != count.max() or not (p.need & p.exclusive).all():
         return None
     group = p.literal_group.reshape(-1, count[0])
-    each = [np.unique(column) for column in group.T]
-    return group if len(np.unique(np.concatenate([*each, count[:0]]))) == sum(map(len, each)) else None
+    used = np.array([np.bincount(column, minlength=len(p.need)) > 0 for column in group.T])  # [K, G]
+    return group if (used.sum(axis=0) <= 1).all() else None
 
 
 def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:

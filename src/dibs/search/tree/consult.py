@@ -7,26 +7,10 @@ from numpy.typing import NDArray
 
 from dibs.compiled import part
 from dibs.machine import ones, trailing_zeros
+from dibs.search.tree import state
 from dibs.search.tree.planes import BIT, LOW, Flag, Int, first_word, is_open, unsigned
 from dibs.search.tree.select import fewest, impact, pairs, weight
-from dibs.search.tree.state import (
-    ALWAYS,
-    ARITY,
-    ASKS,
-    BINARY,
-    CONFIDENT,
-    FIRST,
-    HOPELESS,
-    NEVER,
-    NO_SLOT,
-    PHASE,
-    RANKED,
-    SLOT,
-    TOP,
-    WAIT,
-    Rules,
-    Searches,
-)
+from dibs.search.tree.state import Rules, Searches
 from dibs.search.tree.tables import Tables
 
 HUGE = 1e30  # no score counts for more
@@ -87,8 +71,8 @@ def pick(
     """
     size, _ = fewest(t, s, fallback >> 6)
     clauses = watching is not None and len(t.clause) > 0
-    elsewhere = not clauses and here(s, s.counts[TOP] - 1) < HOPEFUL
-    if rules.select != CONFIDENT or size < 2 or elsewhere:
+    elsewhere = not clauses and here(s, s.counts[state.TOP] - 1) < HOPEFUL
+    if rules.select != state.CONFIDENT or size < 2 or elsewhere:
         return fallback, first_choice(t, s, slot, fallback)[0]
     stakes = 0.0
     for row in range(t.rows):
@@ -117,16 +101,16 @@ def pick(
 @part
 def asking(t: Tables, s: Searches, watching: Flag, rules: Rules, domain: Int) -> bool:
     """Whether the guide is asked about a node that would branch on `domain` without it."""
-    if rules.trigger == NEVER:
+    if rules.trigger == state.NEVER:
         return False
     size = np.int64(0)
-    if watching is not None and len(t.clause) > 0 and rules.select != FIRST:
-        size = s.counts[ARITY]  # of the clause
+    if watching is not None and len(t.clause) > 0 and rules.select != state.FIRST:
+        size = s.counts[state.ARITY]  # of the clause
     else:
         first = first_word(domain >> 6, t.values)
         for v in range(t.values):
             size += np.int64((s.plane[unsigned(first + 2 * v)] >> (np.uint64(domain) & LOW)) & BIT)
-    return bool(size >= 2 and (rules.trigger == ALWAYS or (size == 2) == (rules.trigger == BINARY)))
+    return bool(size >= 2 and (rules.trigger == state.ALWAYS or (size == 2) == (rules.trigger == state.BINARY)))
 
 
 @part
@@ -136,17 +120,17 @@ def kept(s: Searches, rules: Rules, top: Int) -> tuple[Int, bool]:
     It may not once a first choice on the way down from it has failed. At the root it is the ranking of an earlier run.
     """
     if top == 0:
-        return (0, True) if s.counts[RANKED] else (NO_SLOT, False)
+        return (0, True) if s.counts[state.RANKED] else (state.NO_SLOT, False)
     if rules.keep > 1:
-        return NO_SLOT, False
+        return state.NO_SLOT, False
     begin = np.int64(s.frame_end[top - 2]) if top > 1 else np.int64(0)
     trust = s.frame_trust[top - 1] and s.frame_next[top - 1] == begin + 1
     for above in range(top - 1, -1, -1):
         slot = np.int64(s.frame_slot[above])
-        if slot != NO_SLOT and s.slot_ask[slot] == s.frame_ask[above]:
+        if slot != state.NO_SLOT and s.slot_ask[slot] == s.frame_ask[above]:
             return slot, trust
         trust = False  # there was a newer ranking, whose slot is lost
-    return NO_SLOT, False
+    return state.NO_SLOT, False
 
 
 @part
@@ -175,7 +159,7 @@ def free_slot(s: Searches, top: Int) -> Int:
     fresh = np.int64(0)
     for above in range(top):
         slot = np.int64(s.frame_slot[above])
-        if slot != NO_SLOT and slot >= fresh:
+        if slot != state.NO_SLOT and slot >= fresh:
             fresh = slot + 1
     if top > 0 and fresh == 0:
         fresh = np.int64(1)
@@ -188,23 +172,23 @@ def consult(t: Tables, s: Searches, watching: Flag, rules: Rules, top: Int, bits
     counts = s.counts
     domain = np.int64(s.frame_domain[top])
     weigh(s, top)
-    s.frame_slot[top] = NO_SLOT
+    s.frame_slot[top] = state.NO_SLOT
     s.frame_trust[top] = False
-    if counts[HOPELESS]:
-        if top >= counts[HOPELESS]:
+    if counts[state.HOPELESS]:
+        if top >= counts[state.HOPELESS]:
             return  # no order of values can help here
-        counts[HOPELESS] = 0
+        counts[state.HOPELESS] = 0
     if rules.static:
         if asking(t, s, watching, rules, domain):
-            if counts[RANKED]:
+            if counts[state.RANKED]:
                 s.frame_slot[top] = 0
                 s.frame_domain[top] = pick(t, s, watching, rules, 0, domain, bits)[0]
-            elif counts[ASKS] < rules.asks:
-                counts[RANKED] = 1
+            elif counts[state.ASKS] < rules.asks:
+                counts[state.RANKED] = 1
                 ask(s, 0, top)
         return
     slot, trusted = kept(s, rules, top)
-    if slot != NO_SLOT:
+    if slot != state.NO_SLOT:
         best, share = pick(t, s, watching, rules, slot, domain, bits)
         s.frame_slot[top] = slot
         s.frame_ask[top] = s.slot_ask[slot]
@@ -213,22 +197,22 @@ def consult(t: Tables, s: Searches, watching: Flag, rules: Rules, top: Int, bits
             s.frame_trust[top] = True
             return
     # Where there is a ranking and the solution is probably elsewhere, another one would be wasted.
-    hopeful = slot == NO_SLOT or here(s, top) >= HOPEFUL
-    if hopeful and counts[ASKS] < rules.asks and asking(t, s, watching, rules, domain):
+    hopeful = slot == state.NO_SLOT or here(s, top) >= HOPEFUL
+    if hopeful and counts[state.ASKS] < rules.asks and asking(t, s, watching, rules, domain):
         if top == 0 and len(s.slot_ask) > 1:
-            counts[RANKED] = 1
+            counts[state.RANKED] = 1
         ask(s, free_slot(s, top), top)
-    elif slot != NO_SLOT:
+    elif slot != state.NO_SLOT:
         s.frame_domain[top] = best
 
 
 @part
 def ask(s: Searches, slot: Int, top: Int) -> None:
     """Wait for the guide's ranking of the innermost node; it goes to `slot`."""
-    s.counts[ASKS] += 1
-    s.counts[SLOT] = slot
-    s.counts[PHASE] = WAIT
+    s.counts[state.ASKS] += 1
+    s.counts[state.SLOT] = slot
+    s.counts[state.PHASE] = state.WAIT
     s.frame_slot[top] = slot
-    s.frame_ask[top] = s.counts[ASKS]
-    s.slot_ask[slot] = s.counts[ASKS]
+    s.frame_ask[top] = s.counts[state.ASKS]
+    s.slot_ask[slot] = s.counts[state.ASKS]
     s.frame_trust[top] = True

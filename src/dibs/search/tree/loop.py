@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dibs.compiled import entry, part
 from dibs.machine import borrow, view, view_row
+from dibs.search.tree import state
 from dibs.search.tree.consult import consult, pick
 from dibs.search.tree.events import note
 from dibs.search.tree.order import arrange
@@ -18,42 +19,7 @@ from dibs.search.tree.planes import Flag, Int, undo, unsigned
 from dibs.search.tree.propagate import propagate
 from dibs.search.tree.restart import again, begin
 from dibs.search.tree.select import select
-from dibs.search.tree.state import (
-    AGAIN,
-    ARRANGE,
-    ASKS,
-    BACKTRACKS,
-    BY_SCORE,
-    DEPTH,
-    ENTER,
-    ENTERED,
-    FAILED,
-    GIVEN,
-    HOPELESS,
-    LIMIT,
-    LOGGED,
-    MOST,
-    NO_SLOT,
-    NODES,
-    PHASE,
-    RESTARTS,
-    RUN_END,
-    SAT,
-    SLOT,
-    SOLUTIONS,
-    SOLVED,
-    START,
-    TOP,
-    TRAIL,
-    TRIED,
-    TRIES,
-    TRY,
-    UNSAT,
-    WAIT,
-    WORK,
-    Rules,
-    Searches,
-)
+from dibs.search.tree.state import Rules, Searches
 from dibs.search.tree.tables import Tables
 
 LEAST_CHANCE = 1e-6  # no guide is surer than that of what is not the case
@@ -67,15 +33,15 @@ def start(t: Tables, s: Searches, rich: Flag, rules: Rules, queue: NDArray[np.ui
     for i in range(len(t.group)):
         s.group[unsigned(i)] = t.group[unsigned(i)]
     if t.hopeless:
-        s.counts[PHASE] = UNSAT
+        s.counts[state.PHASE] = state.UNSAT
         return -1
     if rich is not None:
         for i in range(len(s.lesson)):
             s.lesson[unsigned(i)] = 0
-        s.counts[SLOT] = NO_SLOT
+        s.counts[state.SLOT] = state.NO_SLOT
         begin(s, rules)
     tail = 0
-    for i in range(s.counts[GIVEN]):
+    for i in range(s.counts[state.GIVEN]):
         queue[tail] = s.order[i]
         tail += 1
     for i in range(len(t.unit)):
@@ -90,26 +56,33 @@ def enter(t: Tables, s: Searches, watching: Flag, rich: Flag, rules: Rules, bits
     counts = s.counts
     domain = select(t, s, watching, rules, bits)
     if domain < 0:
-        if counts[SOLUTIONS] < len(s.answer):
+        if counts[state.SOLUTIONS] < len(s.answer):
             for i in range(len(s.value)):
-                s.answer[counts[SOLUTIONS], i] = s.value[unsigned(i)]
-        counts[SOLUTIONS] += 1
-        counts[PHASE] = SAT if counts[SOLUTIONS] >= rules.wanted or counts[TOP] == 0 else TRY
-        note(s, rich, SOLVED, 0)
+                s.answer[counts[state.SOLUTIONS], i] = s.value[unsigned(i)]
+        counts[state.SOLUTIONS] += 1
+        counts[state.PHASE] = (
+            state.SAT if counts[state.SOLUTIONS] >= rules.wanted or counts[state.TOP] == 0 else state.TRY
+        )
+        note(s, rich, state.SOLVED, 0)
         return
-    if counts[NODES] + rules.ask_nodes * counts[ASKS] >= counts[MOST]:
-        counts[PHASE] = LIMIT
+    if counts[state.NODES] + rules.ask_nodes * counts[state.ASKS] >= counts[state.MOST]:
+        counts[state.PHASE] = state.LIMIT
         return
-    if rich is not None and rules.strategy == RESTARTS and counts[NODES] >= counts[RUN_END] and counts[TOP]:
-        counts[PHASE] = AGAIN
+    if (
+        rich is not None
+        and rules.strategy == state.RESTARTS
+        and counts[state.NODES] >= counts[state.RUN_END]
+        and counts[state.TOP]
+    ):
+        counts[state.PHASE] = state.AGAIN
         return
-    counts[NODES] += 1
-    top = counts[TOP]
+    counts[state.NODES] += 1
+    top = counts[state.TOP]
     s.frame_domain[top] = domain
-    s.frame_mark[top] = counts[TRAIL]
-    counts[TOP] = top + 1
-    counts[DEPTH] = max(counts[DEPTH], top + 1)
-    counts[PHASE] = ARRANGE
+    s.frame_mark[top] = counts[state.TRAIL]
+    counts[state.TOP] = top + 1
+    counts[state.DEPTH] = max(counts[state.DEPTH], top + 1)
+    counts[state.PHASE] = state.ARRANGE
     if rich is not None:
         consult(t, s, watching, rules, top, bits)
 
@@ -125,31 +98,31 @@ def lay_out(
     bits: NDArray[np.uint64],
 ) -> None:
     """Put the values of the innermost node in order."""
-    top = s.counts[TOP] - 1
+    top = s.counts[state.TOP] - 1
     first = np.int64(s.frame_end[top - 1]) if top else np.int64(0)
-    order, slot = rules.order, np.int64(NO_SLOT)
+    order, slot = rules.order, np.int64(state.NO_SLOT)
     if rich is not None:
         slot = np.int64(s.frame_slot[top])
-        if slot != NO_SLOT:
-            order = BY_SCORE
-            if s.counts[SLOT] == slot:  # it was made for this node
-                if not s.counts[HOPELESS]:
+        if slot != state.NO_SLOT:
+            order = state.BY_SCORE
+            if s.counts[state.SLOT] == slot:  # it was made for this node
+                if not s.counts[state.HOPELESS]:
                     s.frame_domain[top] = pick(t, s, watching, rules, slot, np.int64(s.frame_domain[top]), bits)[0]
-                s.counts[SLOT] = NO_SLOT
+                s.counts[state.SLOT] = state.NO_SLOT
     domain = np.int64(s.frame_domain[top])
     end = arrange(t, s, watching, domain, order, slot, first, keys)
     if rich is not None:
         total = 0.0
         for i in range(first, end):
-            share = np.exp(keys[i] - keys[first]) if order == BY_SCORE else 1.0
+            share = np.exp(keys[i] - keys[first]) if order == state.BY_SCORE else 1.0
             s.chance[i] = share
             total += share
         for i in range(first, end):
             s.chance[i] = max(s.chance[i] / total, LEAST_CHANCE)
     s.frame_next[top] = first
     s.frame_end[top] = end
-    s.counts[PHASE] = TRY
-    note(s, rich, ENTERED, domain)
+    s.counts[state.PHASE] = state.TRY
+    note(s, rich, state.ENTERED, domain)
 
 
 @part
@@ -159,22 +132,22 @@ def next_value(t: Tables, s: Searches, watching: Flag, rich: Flag, queue: NDArra
     When there is none the node is done, and with it the value that led to it: then it returns -1.
     """
     counts = s.counts
-    top = counts[TOP] - 1
-    undo(t, s, watching, counts[TRAIL], s.frame_mark[top])
-    counts[TRAIL] = s.frame_mark[top]
+    top = counts[state.TOP] - 1
+    undo(t, s, watching, counts[state.TRAIL], s.frame_mark[top])
+    counts[state.TRAIL] = s.frame_mark[top]
     if s.frame_next[top] == s.frame_end[top]:
-        counts[TOP] = top
+        counts[state.TOP] = top
         if top == 0:
-            counts[PHASE] = SAT if counts[SOLUTIONS] else UNSAT
-        elif s.frame_found[top - 1] == counts[SOLUTIONS]:
-            counts[BACKTRACKS] += 1
-            note(s, rich, FAILED, 0)
+            counts[state.PHASE] = state.SAT if counts[state.SOLUTIONS] else state.UNSAT
+        elif s.frame_found[top - 1] == counts[state.SOLUTIONS]:
+            counts[state.BACKTRACKS] += 1
+            note(s, rich, state.FAILED, 0)
         return -1
-    note(s, rich, TRIED, np.int64(s.order[s.frame_next[top]]))
-    counts[TRIES] += 1
+    note(s, rich, state.TRIED, np.int64(s.order[s.frame_next[top]]))
+    counts[state.TRIES] += 1
     queue[0] = s.order[s.frame_next[top]]
     s.frame_next[top] += np.uint32(1)
-    s.frame_found[top] = counts[SOLUTIONS]
+    s.frame_found[top] = counts[state.SOLUTIONS]
     return 1
 
 
@@ -192,37 +165,37 @@ def advance_one(
 ) -> None:
     """Run one search until it is done, at its node limit, waiting for a ranking, or has done `budget` work."""
     counts = s.counts
-    stop = counts[WORK] + budget
-    while counts[PHASE] < SAT and counts[PHASE] != WAIT and counts[WORK] < stop:
-        if rich is not None and len(s.log) and counts[LOGGED] + 2 > len(s.log):
+    stop = counts[state.WORK] + budget
+    while counts[state.PHASE] < state.SAT and counts[state.PHASE] != state.WAIT and counts[state.WORK] < stop:
+        if rich is not None and len(s.log) and counts[state.LOGGED] + 2 > len(s.log):
             return
-        phase = counts[PHASE]
-        if phase == ENTER:
+        phase = counts[state.PHASE]
+        if phase == state.ENTER:
             enter(t, s, watching, rich, rules, bits)
-        elif phase == ARRANGE:
+        elif phase == state.ARRANGE:
             lay_out(t, s, watching, rich, rules, keys, bits)
         else:
-            settled, tail = counts[TRAIL], -1
-            if phase == START:
+            settled, tail = counts[state.TRAIL], -1
+            if phase == state.START:
                 tail = start(t, s, rich, rules, queue)
-            elif phase == TRY:
+            elif phase == state.TRY:
                 tail = next_value(t, s, watching, rich, queue)
-                settled = counts[TRAIL]
+                settled = counts[state.TRAIL]
             elif rich is not None:
                 settled = np.int64(s.frame_mark[0])
                 tail = again(t, s, watching, rules)
             if tail < 0:
                 continue
-            consistent, length = propagate(t, s, watching, queue, tail, settled, counts[TRAIL])
-            counts[WORK] += length - counts[TRAIL] + 1
-            counts[TRAIL] = length
+            consistent, length = propagate(t, s, watching, queue, tail, settled, counts[state.TRAIL])
+            counts[state.WORK] += length - counts[state.TRAIL] + 1
+            counts[state.TRAIL] = length
             if consistent:
-                counts[PHASE] = ENTER
-            elif phase != TRY:
-                counts[PHASE] = UNSAT
+                counts[state.PHASE] = state.ENTER
+            elif phase != state.TRY:
+                counts[state.PHASE] = state.UNSAT
             else:
-                counts[BACKTRACKS] += 1
-                note(s, rich, FAILED, 0)
+                counts[state.BACKTRACKS] += 1
+                note(s, rich, state.FAILED, 0)
 
 
 @entry(error_model="numpy")
