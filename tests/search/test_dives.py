@@ -69,7 +69,7 @@ def test_no_part_takes_more_than_its_share() -> None:
         assert {"ask", "dive", "walk", "search"} >= set(found)
         assert found.count("walk") > 10
         effort = 40 * plan.ask_at if plan.ask_at < NEVER else None
-        assert plan._walked <= dives.SHARE * (plan._asked + (effort or 10**12)) + dives.LEAST
+        assert plan._walked <= dives.LARGEST_SHARE * (plan._asked + (effort or 10**12)) + dives.LEAST
 
 
 def test_the_number_of_asks_is_a_limit() -> None:

@@ -38,27 +38,33 @@ def walked(problem: Instance, seed: int) -> tuple[Search, Lines, Walk]:
 
 def check(search: Search, t: Lines, w: Walk) -> None:
     """Every line is a matching, and all counts are what the values say."""
-    for first, end in zip(t.first, t.first[1:], strict=False):
-        assert sorted(w.value[first:end]) == list(range(end - first))
-    entry = t.base + w.value
-    literal = t.literal[entry]
-    count = np.bincount(t.other[literal[literal >= 0]].ravel(), minlength=len(search.problem.need))
+    cells = np.concatenate([first + np.arange(size) for first, size in zip(t.first, t.size, strict=False)])
+    assert sorted(w.value[cells]) == cells.tolist()
+    assert (w.holder[w.value[cells]] == cells).all()
+    assert (t.line[w.value[cells]] == t.line[cells]).all()
+    literal = t.literal[t.row[cells] + w.value[cells]]
+    count = np.bincount(t.other[literal[literal >= 0]], minlength=len(search.problem.need))
     assert (count == w.held).all()
     clashes = (literal < 0).sum() + (count * (count - 1) // 2).sum()
     assert w.counts[walk.CLASHES] == clashes >= w.counts[walk.LEAST]
-    cost = np.where(t.literal < 0, 1, count[t.other[t.literal]].sum(axis=1))
-    cost[entry[literal < 0]] += t.other.shape[1]
-    assert (cost == w.cost).all()
+    for c in cells:
+        mates = cells[t.line[cells] == t.line[c]]
+        held = t.literal[t.row[c] + w.value[mates]]  # what the cell would hold with the value of each
+        cost = np.where(held < 0, 1 + (mates == c), count[t.other[held]])
+        assert (w.cost[t.row[c] + mates] == cost).all()
+        assert (w.paid[t.row[mates] + c] == cost + walk.NEVER * (mates == c)).all()
+        assert (w.tabu[t.row[c] + mates] == w.shut[t.row[mates] + c]).all()
+        assert w.own[c] == cost[mates == c]
     bad = w.bad[: w.counts[walk.BAD]]
-    assert sorted(bad) == np.flatnonzero(cost[entry] > t.other.shape[1]).tolist()
-    assert (w.where[bad] == np.arange(len(bad))).all()
+    assert sorted(bad) == np.flatnonzero(w.own > 1).tolist()
+    assert (w.where[bad] == 1 + np.arange(len(bad))).all()
 
 
 def grids() -> list[Instance]:
     return [
         *latin(3, order=9, holes=0.6, seed=1),
         *latin(2, order=20, holes=0.42, seed=2),
-        *sudoku(2, box=(4, 4), kept=0.45, seed=3),
+        *latin(2, order=30, holes=0.7, seed=3),
     ]
 
 
@@ -66,8 +72,8 @@ def grids() -> list[Instance]:
 def test_a_walk_keeps_its_lines_and_its_counts(number: int) -> None:
     search, t, w = walked(grids()[number], number)
     check(search, t, w)
-    for _ in range(60):
-        walk.advance(t, w, 1 + 100 * (number % 3))
+    for i in range(12):
+        walk.advance(t, w, 1 + 500 * (number % 3) * i)
         check(search, t, w)
 
 
@@ -111,6 +117,7 @@ def test_a_walk_back_at_its_best_state() -> None:
 
 def test_problems_without_lines() -> None:
     for problem in (
+        *sudoku(1, box=(3, 3), kept=0.4, seed=3),
         CNF(3, [[1, 2], [-1, 3], [2, 3]]),
         Problem(5, exactly_one=[[0, 1, 2]], at_least_one=[[2, 3, 4]], at_most_one=[[0, 4]]),
     ):

@@ -17,7 +17,8 @@ PART = 48  # of the groups that need a literal: so many nodes until the next ask
 EVERY = 24  # but so many at least
 ROOTS = 8  # what a dive costs, in asks about its root
 DIVE = 256  # failures before the first dive, or walk, at least
-START = 2.0  # effort of the search before that, in dives
+START = 2.0  # effort of search and walks before the first dive, in dives
+WALK_START = 0.25  # effort of the search before the first walk, in dives
 AGAIN = 4  # times as many failures before the next dive: each loses the weights that failures have made
 FAILURES = 128  # of a dive, then it asks no more
 CHECK = 64  # failures between two looks at the balance of efforts
@@ -25,10 +26,9 @@ CHECK = 64  # failures between two looks at the balance of efforts
 # The unit of effort is a literal that is decided and taken back, about 40 ns.
 GROUPS = 16  # groups that are looked at in a unit, to choose one
 OPEN = 24  # units of each open literal of an ask
-LOOKS = 6  # swaps that a walk looks at in a unit
-SHARE = 1.0  # effort of walks for that of all else, at least, and at most
-LARGEST_SHARE = 4.0
-LITERALS = 1500  # it grows with the open literals: where there are many, walks find what the search does not
+LOOKS = 20  # of a walk in a unit
+LITERALS = 1800  # open: with so many, walks get as much effort as all else together. It grows with their cube:
+LARGEST_SHARE = 4.0  # with few, the search proves what walks cannot; with many, walks find what the search does not
 LEAST = 20_000  # units of a walk: less is not worth the start
 
 
@@ -46,7 +46,7 @@ class Dives:
         self._give_up = NEVER  # failures
         self._asked = self._walked = 0  # effort
         self._price = OPEN * ROOTS * literals  # of a dive
-        self._share = min(max(SHARE, literals / LITERALS), LARGEST_SHARE)
+        self._share = min((literals / LITERALS) ** 3, LARGEST_SHARE)
         self._spend = 0  # effort of asks where this one ends
 
     def next(self, nodes: int, failures: int, effort: int) -> Step:
@@ -60,9 +60,10 @@ class Dives:
         if failures < self.pause_at:
             return "search"
         self.pause_at = failures + CHECK
-        if failures < DIVE or effort < START * self._price or self.ask_at < NEVER:
+        if failures < DIVE or effort < WALK_START * self._price or self.ask_at < NEVER:
             return "search"
-        if failures >= self._dive_at and self._asked <= effort + self._walked:
+        spent = effort + self._walked
+        if failures >= self._dive_at and spent >= max(START * self._price, self._asked):
             return self._dive(failures)
         return "walk" if self.walks and self.budget(effort) >= LOOKS * LEAST else "search"
 

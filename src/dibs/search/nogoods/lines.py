@@ -1,8 +1,9 @@
 """Lines: cells and values that must be matched one to one, as in the rows of a Latin square or a Sudoku.
 
 A local search (walk.py) keeps every line a matching and counts what that breaks elsewhere. It needs problems whose
-literals are each in one *cell*, in one *place* (a value in a row) and in one or more other groups, all of which have
-exactly one true literal. Cells and places that share literals, directly or by others, are a line.
+literals are each in one *cell*, in one *place* (a value in a row) and in one other group, all of which have exactly one
+true literal (Sudokus have two others: there the nogood search is quicker by itself). Cells and places that share
+literals, directly or by others, are a line.
 """
 
 from __future__ import annotations
@@ -17,17 +18,24 @@ from dibs.search.nogoods.arrays import Problem
 Ints = NDArray[np.int32]
 
 
-class Lines(NamedTuple):
-    """C cells in lines. An *entry* is a pair of a cell and a place of its line, open or not: E of them."""
+WIDTH = 8  # lines are filled up to a multiple of it: compiled loops over them have no rest
 
-    first: Ints  # [lines + 1] cells of each line
+
+class Lines(NamedTuple):
+    """C cells in lines, each with n of its own and up to WIDTH - 1 that fill it up. Places are numbered as cells are.
+
+    An *entry* is a pair of cells of a line, or of a cell and a place, open or not: E of them.
+    """
+
+    first: Ints  # [lines + 1] the first cell of each line
+    size: Ints  # [lines] n
     line: Ints  # [C]
-    base: Ints  # [C] the first entry of each cell; those of a line follow one another
-    literal: Ints  # [E] -1: not open
-    entry: Ints  # [L] of each literal; -1: not open
-    other: Ints  # [L, K] the groups of each literal that are neither its cell nor its place
-    start: Ints  # [G+1] the open literals of those groups
-    member: Ints
+    row: Ints  # [C] the entry of each cell with cell or place p is row + p
+    literal: Ints  # [E] of each cell with each place; -1: not open
+    other: Ints  # [L] the group of each literal that is neither its cell nor its place
+    start: Ints  # [G+1] the open literals of those groups:
+    cell: Ints  # their cells
+    place: Ints  # and places
 
 
 def kinds(p: Problem) -> Ints | None:
@@ -46,7 +54,7 @@ def kinds(p: Problem) -> Ints | None:
 def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
     """The lines of a problem as far as literals are `open_` [L]; None where it has none."""
     group = kinds(p)
-    if group is None or group.shape[1] < 3 or not open_.any():
+    if group is None or group.shape[1] != 3 or not open_.any():
         return None
     literals = np.flatnonzero(open_)
     cells, cell = np.unique(group[literals, 0], return_inverse=True)
@@ -57,26 +65,21 @@ def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
     count = np.bincount(of_cell)
     if not np.array_equal(count, np.bincount(of_place, minlength=len(count))):
         return None  # no matching, so no solution: a search finds that out by itself
-    # Cells and places in the order of their lines; numbers of places begin anew in each.
-    cell, place = _order(of_cell)[cell], _order(of_place)[place]
-    first = np.concatenate([[0], np.cumsum(count)])
-    line = np.repeat(np.arange(len(count)), count)
-    size = count[line]
-    base = np.concatenate([[0], np.cumsum(size)])
-    entry = np.full(len(open_), -1)
-    entry[literals] = base[cell] + place - first[line[cell]]
-    literal = np.full(base[-1], -1)
-    literal[entry[literals]] = literals
-    other = group[:, 2:]
-    groups = len(p.need)
-    of = other[literals].ravel()
-    member = np.repeat(literals, other.shape[1])[np.argsort(of, kind="stable")]
-    start = np.concatenate([[0], np.cumsum(np.bincount(of, minlength=groups))])
-    i4 = np.int32
-    return Lines(
-        first.astype(i4), line.astype(i4), base[:-1].astype(i4), literal.astype(i4), entry.astype(i4),
-        np.ascontiguousarray(other), start.astype(i4), member.astype(i4),
-    )  # fmt: skip
+    # Cells and places in the order of their lines, with gaps.
+    width = -(-count // WIDTH) * WIDTH
+    first = np.concatenate([[0], np.cumsum(width)])
+    gaps = first[:-1] - np.cumsum(count) + count
+    cell = (_order(of_cell) + gaps[of_cell])[cell]
+    place = (_order(of_place) + gaps[of_place])[place]
+    line = np.repeat(np.arange(len(count)), width)
+    row = np.cumsum(width[line]) - width[line] - first[line]
+    literal = np.full(int((width**2).sum()), -1)
+    literal[row[cell] + place] = literals
+    other = group[:, 2]
+    order = np.argsort(other[literals], kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(other[literals], minlength=len(p.need)))])
+    found = first, count, line, row, literal, other, start, cell[order], place[order]
+    return Lines(*(np.ascontiguousarray(each, np.int32) for each in found))
 
 
 def _order(of: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -34,7 +34,7 @@ SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
 VARIETY = 0.2  # by which the weights of variants differ
 FAINT = -20.0  # log-probabilities below count as this one
 NEVER = arrays.NEVER
-WALK = 1_000_000  # looks of a walk between two looks at the clock
+WALK = 4_000_000  # looks of a walk between two looks at the clock
 _STATUS = {arrays.SAT: Status.SAT, arrays.UNSAT: Status.UNSAT, arrays.LIMIT: Status.LIMIT}
 
 

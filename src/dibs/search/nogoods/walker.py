@@ -24,11 +24,8 @@ class Walker:
 
     @property
     def able(self) -> bool:
-        """Whether it is worth it: the problem has lines, and one kind of other groups.
-
-        Sudokus have two. There the nogood search is quicker by itself (25x25: some instances five times).
-        """
-        return self._lines is not None and self._lines.other.shape[1] == 1
+        """Whether the problem has lines."""
+        return self._lines is not None
 
     def advance(self, score: NDArray[np.float32], budget: int) -> int:
         """Walk on for about so many looks; returns how many it had. `score` [L]: log-probabilities."""
