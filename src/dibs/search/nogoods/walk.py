@@ -215,7 +215,8 @@ def choose(t: Lines, w: Walk) -> None:
     counts = w.counts
     now = i2(counts[MOVE])
     cost, paid, own, tabu, shut = w.cost, w.paid, w.own, w.tabu, w.shut
-    top, first, ties = NEVER, -1, 0
+    top: Int = NEVER
+    first, ties = -1, 0
     barred, barred_first = counts[LEAST] - counts[CLASHES], -1  # only better ones count
     for i in range(counts[BAD]):
         c = w.bad[i]
