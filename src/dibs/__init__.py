@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         save_problem,
     )
     from dibs.search import Options, Outcome, Plan, Status, WrongSolution
+    from dibs.session import Session
     from dibs.solving import count_solutions, is_unique, plan, solve, solve_many
 
 __version__ = "0.2.0.dev0"
@@ -50,6 +51,7 @@ __all__ = [
     "Outcome",
     "Plan",
     "Problem",
+    "Session",
     "Status",
     "Structure",
     "Sudoku",
@@ -69,7 +71,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
-    for part in ("problem", "guide", "search", "solving", "modelling") if name in __all__ else ():
+    for part in ("problem", "guide", "search", "solving", "session", "modelling") if name in __all__ else ():
         module = import_module(f"dibs.{part}")
         if name in module.__all__:
             globals()[name] = found = getattr(module, name)

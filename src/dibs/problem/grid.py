@@ -16,6 +16,7 @@ from dibs.problem.symbols import (
     MOST_SYMBOLS,
     PLAIN,
     SYMBOL_OF,
+    UNKNOWN,
     VALUE_OF,
     Cell,
     alphabet,
@@ -257,8 +258,11 @@ class Grid(Instance):
     # Checking: shares nothing with the structure that the kernel searches
 
     def _solution_values(self, solution: str) -> list[int]:
-        parts = solution.split() if self.size > self.lettered else list(solution)
-        return [Cell(part, 1, 1).value for part in parts]
+        if self.size > self.lettered:
+            return [Cell(part, 1, 1).value for part in solution.split()]
+        return [
+            value if value != UNKNOWN else -1 for value in solution.encode("latin-1", "replace").translate(VALUE_OF)
+        ]
 
     def violation(self, solution: str) -> str | None:
         n, values = self.size, self._solution_values(solution)

@@ -53,6 +53,7 @@ class Outcome:
     guide_seconds: float = 0.0  # wall-clock of the guide: the time of a batch is shared equally among its asks
     tries: int = 0  # values tried: those that failed, and those on the way to a solution
     search: str = "tree"  # which search answered: tree, nogoods (with "+ guide" if it was guided), or an engine's name
+    failing: tuple[Any, ...] = ()  # UNSAT in a session: what was assumed, given or added and cannot hold together
     parts: tuple[Part, ...] = ()  # where several searches worked on it: what each cost; the counters are their sum
 
     @property

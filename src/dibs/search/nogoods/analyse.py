@@ -30,6 +30,8 @@ def blame(p: Problem, m: Memory, group: Int, spared: Int) -> None:
     """See what made the members of a group false: all but one, or with a bound those before the one that is spared."""
     m.weight[group] += m.real[0]
     bounded = group >= len(p.need)
+    if bounded:
+        switched(p, m, group)
     end = m.counts[arrays.TRAIL] if spared < 0 else m.position[spared]
     for i in range(p.group_start[group], p.group_start[group + 1]):
         literal = p.group_member[i]
@@ -37,19 +39,34 @@ def blame(p: Problem, m: Memory, group: Int, spared: Int) -> None:
             continue
         if bounded and (m.state[literal] != arrays.FALSE or m.position[literal] > end):
             continue
-        reason = m.reason[literal]
-        if reason >= len(m.state):
-            charge(p, m, reason - len(m.state), literal)
-        elif reason >= 0:
-            see(m, reason)
-        else:
-            accuse(m, -2 - reason, literal)
+        doubt(p, m, literal)
+
+
+@part
+def doubt(p: Problem, m: Memory, literal: Int) -> None:
+    """See what made a literal false."""
+    reason = m.reason[literal]
+    if reason >= len(m.state):
+        charge(p, m, reason - len(m.state), literal)
+    elif reason >= 0:
+        see(m, reason)
+    else:
+        accuse(m, -2 - reason, literal)
+
+
+@part
+def switched(p: Problem, m: Memory, group: Int) -> None:
+    """See what switched a group with bounds on."""
+    selector = p.selector[group - len(p.need)]
+    if selector >= 0:
+        see(m, selector)
 
 
 @part
 def charge(p: Problem, m: Memory, group: Int, excluded: Int) -> None:
     """See the true members of a group that had all it may have, and so excluded a literal."""
     m.weight[group] += m.real[0]
+    switched(p, m, group)
     for i in range(p.group_start[group], p.group_start[group + 1]):
         literal = p.group_member[i]
         if m.state[literal] == arrays.TRUE and m.position[literal] < m.position[excluded]:
@@ -71,6 +88,8 @@ def follows(p: Problem, m: Memory, literal: Int) -> bool:
     if group < 0:
         return False
     bounded = group >= len(p.need)
+    if bounded and not cleared(p, m, group):
+        return False
     for i in range(p.group_start[group], p.group_start[group + 1]):
         other = p.group_member[i]
         if other == literal or m.level[other] == 0:
@@ -94,8 +113,17 @@ def follows(p: Problem, m: Memory, literal: Int) -> bool:
 
 
 @part
+def cleared(p: Problem, m: Memory, group: Int) -> bool:
+    """Whether what switched a group with bounds on has been seen."""
+    selector = p.selector[group - len(p.need)]
+    return bool(selector < 0 or m.seen[selector] or m.level[selector] == 0)
+
+
+@part
 def charged(p: Problem, m: Memory, group: Int, excluded: Int) -> bool:
     """Whether all true members for which a group excluded a literal have been seen."""
+    if not cleared(p, m, group):
+        return False
     for i in range(p.group_start[group], p.group_start[group + 1]):
         cause = p.group_member[i]
         before = m.state[cause] == arrays.TRUE and m.position[cause] < m.position[excluded]
@@ -152,7 +180,7 @@ def span(m: Memory) -> Int:
     """Of how many levels the new nogood's literals are."""
     found = 0
     for k in range(m.counts[arrays.LENGTH]):
-        level = m.level[m.learnt[k]]
+        level = max(m.level[m.learnt[k]], m.counts[arrays.ASSUMED])  # those of assumptions are one
         if m.stamp[level] != m.counts[arrays.CONFLICTS]:
             m.stamp[level] = m.counts[arrays.CONFLICTS]
             found += 1

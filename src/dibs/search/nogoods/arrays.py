@@ -27,7 +27,7 @@ RUN_END = 8  # the next run begins at so many conflicts
 NOGOODS = 9  # numbers given to nogoods
 USED = 10  # of the arena
 FURTHEST = 11  # the longest trail so far
-FAILED = 12  # the group that has too few literals left; -1: none
+FAILED = 12  # the group that has too few literals left; groups + an assumption that is false; -1: none
 BROKEN = 13  # the nogood whose literals are all true; -1: none
 MOST = 14  # LIMIT at so many decisions
 ROOM = 15  # nogoods that are kept at the beginning of a run; grows
@@ -36,7 +36,9 @@ TOUCHED = 17  # of `touched`
 HERE = 18  # literals of the current level that are still to be explained
 FULL = 19  # there was no room for a nogood
 WORK = 20  # literals that were decided and taken back
-COUNTERS = 21
+ASSUMED = 21  # of `assumed`: levels 1 to so many are theirs, and decisions come after them
+AHEAD = 22  # 1: nothing was taken back since the furthest state was noted
+COUNTERS = 23
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100
@@ -67,6 +69,7 @@ class Problem(NamedTuple):
     bound_group: NDArray[np.int32]
     least: NDArray[np.int32]  # [B] so many are true, at least
     most: NDArray[np.int32]  # [B] and at most
+    selector: NDArray[np.int32]  # [B] the literal that switches the group on, by being assumed; -1: it always holds
 
 
 class Memory(NamedTuple):
@@ -86,13 +89,13 @@ class Memory(NamedTuple):
     score: Annotated[NDArray[np.float32], "literals"]  # the guide's
     best: Annotated[NDArray[np.uint8], "literals"]  # 1: true where the trail was longest
     trail: Annotated[NDArray[np.int32], "literals"]  # what was decided, in order
-    mark: Annotated[NDArray[np.int32], "literals+1"]  # length of the trail at each decision
+    mark: Annotated[NDArray[np.int32], "literals+literals+2"]  # length of the trail at each level
     queue: Annotated[NDArray[np.int32], "queue"]  # literals that must be true
     queue_group: Annotated[NDArray[np.int32], "queue"]  # because of which group
     seen: Annotated[NDArray[np.uint8], "literals"]  # met in the analysis of a failure
     touched: Annotated[NDArray[np.int32], "literals"]  # which of `seen` to reset
     learnt: Annotated[NDArray[np.int32], "literals+1"]  # the new nogood; the first is of the current level
-    stamp: Annotated[NDArray[np.int64], "literals+1"]  # scratch: levels that were counted
+    stamp: Annotated[NDArray[np.int64], "literals+literals+2"]  # scratch: levels that were counted
     arena: Annotated[NDArray[np.int32], "arena"]  # the literals of all nogoods, watched ones first
     place: Annotated[NDArray[np.int32], "nogoods"]  # where each begins
     length: Annotated[NDArray[np.int32], "nogoods"]
@@ -101,6 +104,8 @@ class Memory(NamedTuple):
     # The first watch of each literal: 2 * nogood + which of the first two; -1: none.
     head: Annotated[NDArray[np.int32], "literals"]
     link: Annotated[NDArray[np.int32], "nogoods+nogoods"]  # the next watch of the same literal
+    # Literals that are true first of all, for a while; -1 after those that switch groups on.
+    assumed: Annotated[NDArray[np.int32], "literals+1"]
     counts: Annotated[NDArray[np.int64], "counters"]
     real: Annotated[NDArray[np.float64], "1"]  # what a failure counts for
 
@@ -119,7 +124,7 @@ def memory(p: Problem) -> Memory:
     m.real[:] = 1
     m.counts[[FAILED, BROKEN]] = -1
     m.counts[ROOM] = FIRST_ROOM
-    if (p.need & (sizes[:special] == 0)).any() or (sizes[special:] < p.least).any():
+    if (p.need & (sizes[:special] == 0)).any() or ((sizes[special:] < p.least) & (p.selector < 0)).any():
         m.counts[PHASE] = UNSAT
     return m
 

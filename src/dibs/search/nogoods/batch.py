@@ -90,7 +90,7 @@ class NogoodSearch(Searcher):
     def _asked(self, searches: list[Search]) -> Asks:
         begin = clock()
         open_, true = (np.array(part) for part in zip(*(search.literals() for search in searches), strict=True))
-        depth = np.array([search.memory.counts[arrays.LEVEL] for search in searches])
+        depth = np.array([m.counts[arrays.LEVEL] - m.counts[arrays.ASSUMED] for m in (s.memory for s in searches)])
         asks = Asks.of(self.structure, [search.instance for search in searches], open_, true, depth=depth)
         self._waiting = asks, searches
         self._handing = clock() - begin

@@ -7,6 +7,7 @@ import numpy as np
 from dibs.compiled import part
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.arrays import Int, Memory, Problem
+from dibs.search.nogoods.groups import asleep
 
 
 @part
@@ -19,7 +20,8 @@ def choose(p: Problem, m: Memory) -> Int:
     for b in range(len(p.least)):
         g = len(p.need) + b
         room = m.left[g] - p.least[b] + 1  # with a least of one that is what is left, as above
-        if m.held[g] < p.least[b] and (best < 0 or room * weight < size * m.weight[g]):
+        wanted = m.held[g] < p.least[b] and (best < 0 or room * weight < size * m.weight[g])
+        if wanted and not asleep(p, m, g):
             best, size, weight = g, float(room), m.weight[g]
     return best
 
@@ -49,9 +51,12 @@ def decide(p: Problem, m: Memory, group: Int) -> None:
 @part
 def remember(m: Memory) -> None:
     """Note what is true: no state has got further."""
-    m.counts[arrays.FURTHEST] = m.counts[arrays.TRAIL]
-    for literal in range(len(m.best)):
-        m.best[literal] = 0
-    for i in range(m.counts[arrays.TRAIL]):
+    counts = m.counts
+    first = counts[arrays.FURTHEST] if counts[arrays.AHEAD] else 0
+    counts[arrays.FURTHEST], counts[arrays.AHEAD] = counts[arrays.TRAIL], 1
+    if first == 0:
+        for literal in range(len(m.best)):
+            m.best[literal] = 0
+    for i in range(first, counts[arrays.TRAIL]):
         if m.state[m.trail[i]] == arrays.TRUE:
             m.best[m.trail[i]] = 1

@@ -8,6 +8,13 @@ from dibs.search.nogoods.arrays import Int, Memory, Problem
 
 
 @part
+def asleep(p: Problem, m: Memory, group: Int) -> bool:
+    """Whether a group with bounds is switched off."""
+    selector = p.selector[group - len(p.need)]
+    return bool(selector >= 0 and m.state[selector] != arrays.TRUE)
+
+
+@part
 def kill(p: Problem, m: Memory, literal: Int, reason: Int) -> None:
     """A literal is false. Groups that need one note what is left."""
     counts = m.counts
@@ -33,10 +40,12 @@ def kill(p: Problem, m: Memory, literal: Int, reason: Int) -> None:
         g = p.bound_group[k]
         m.left[g] -= 1
         least = p.least[g - len(p.need)]
+        if m.left[g] > least or asleep(p, m, g):
+            continue
         if m.left[g] < least:
             if counts[arrays.FAILED] < 0:
                 counts[arrays.FAILED] = g
-        elif m.left[g] == least and m.held[g] < least:
+        elif m.held[g] < least:
             for i in range(p.group_start[g], p.group_start[g + 1]):
                 if m.state[p.group_member[i]] == arrays.OPEN:
                     m.queue[counts[arrays.QUEUED]] = p.group_member[i]
@@ -58,7 +67,7 @@ def exclude(p: Problem, m: Memory, literal: Int) -> None:
     for k in range(p.bound_start[literal], p.bound_start[literal + 1]):
         g = p.bound_group[k]
         m.held[g] += 1
-        if m.held[g] == p.most[g - len(p.need)]:
+        if m.held[g] == p.most[g - len(p.need)] and not asleep(p, m, g):
             for i in range(p.group_start[g], p.group_start[g + 1]):
                 other = p.group_member[i]
                 if m.state[other] == arrays.OPEN:

@@ -11,6 +11,7 @@ from dibs.search.luby import luby
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.analyse import analyse, span
 from dibs.search.nogoods.arrays import Int, Memory, Problem
+from dibs.search.nogoods.assume import assume, fail, hopeless
 from dibs.search.nogoods.decide import choose, decide, remember
 from dibs.search.nogoods.forget import keep, tidy
 from dibs.search.nogoods.groups import kill
@@ -26,7 +27,7 @@ def learn(p: Problem, m: Memory) -> bool:
     counts = m.counts
     level = analyse(p, m)
     levels = span(m)
-    back(p, m, level)
+    back(p, m, 0 if counts[arrays.LENGTH] == 1 else max(level, counts[arrays.ASSUMED]))
     counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
     if counts[arrays.LENGTH] == 1:
         kill(p, m, m.learnt[0], arrays.NONE)
@@ -61,7 +62,7 @@ def excluded(p: Problem, m: Memory, literals: NDArray[np.int64]) -> None:
         if m.state[literals[i]] == arrays.OPEN:
             kill(p, m, literals[i], arrays.NONE)
     if not propagate(p, m):
-        m.counts[arrays.PHASE] = arrays.UNSAT
+        hopeless(m)
 
 
 @part
@@ -71,8 +72,8 @@ def search(p: Problem, m: Memory, unit: Int, budget: Int) -> None:
     while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < stop:
         if not propagate(p, m):
             counts[arrays.CONFLICTS] += 1
-            if counts[arrays.LEVEL] == 0:
-                counts[arrays.PHASE] = arrays.UNSAT
+            if counts[arrays.LEVEL] <= counts[arrays.ASSUMED]:
+                fail(p, m)
             elif not learn(p, m):
                 return
         elif counts[arrays.CONFLICTS] >= counts[arrays.RUN_END]:
@@ -81,7 +82,9 @@ def search(p: Problem, m: Memory, unit: Int, budget: Int) -> None:
                 counts[arrays.RUN] += 1
                 counts[arrays.RUN_END] = counts[arrays.CONFLICTS] + unit * luby(counts[arrays.RUN])
             else:
-                counts[arrays.PHASE] = arrays.UNSAT
+                hopeless(m)
+        elif counts[arrays.LEVEL] < counts[arrays.ASSUMED]:
+            assume(p, m)
         else:
             group = choose(p, m)
             if counts[arrays.TRAIL] > counts[arrays.FURTHEST]:

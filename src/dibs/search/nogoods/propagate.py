@@ -74,6 +74,7 @@ def back(p: Problem, m: Memory, level: Int) -> None:
     counts[arrays.QUEUED] = 0
     if counts[arrays.LEVEL] <= level:
         return
+    counts[arrays.AHEAD] = 0
     length = m.mark[level]
     counts[arrays.WORK] += counts[arrays.TRAIL] - length
     for i in range(counts[arrays.TRAIL] - 1, length - 1, -1):

@@ -192,7 +192,8 @@ class Search:
             m.score[open_] = scores[self.open[open_]]
         if self._at_root:
             member = self.problem.group_member
-            surest = np.fmax.reduceat(np.where(open_, m.score, -np.inf)[member], self.problem.group_start[:-1])
+            sure = np.append(np.where(open_, m.score, -np.inf)[member], -np.inf)  # the last group may be empty
+            surest = np.fmax.reduceat(sure, self.problem.group_start[:-1])
             m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
             if self._variant:
                 rng = np.random.default_rng((self.options.seed, self._variant, self.asks))
@@ -248,7 +249,7 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
         start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4),
         _spread(member[kind], len(literals)), group[kind].astype(i4), (most == 1)[first], (least == 1)[first],
         _spread(member[~kind], len(literals)), group[~kind].astype(i4),
-        least[second].astype(i4), most[second].astype(i4),
+        least[second].astype(i4), most[second].astype(i4), np.full(len(second), -1, i4),
     ), literals  # fmt: skip
 
 

@@ -1,0 +1,209 @@
+"""Literals as users say them: r1c3=5 in a grid, 12 or -12 in a formula, names in problems, ("Ann", 2) in models.
+
+`~literal` is the negation of a literal of the structure, where the structure has no literal for it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from copy import copy
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from dibs.problem.cnf import CNF
+from dibs.problem.grid import Grid, cell_name
+from dibs.problem.modelled import Modelled, Variable
+from dibs.problem.own import Not, Problem
+from dibs.problem.structure import Instance
+from dibs.problem.symbols import Cell, symbol_of
+
+_CELL = re.compile(r"\s*r(\d{1,3})c(\d{1,3})\s*(!?=)=?\s*(\w|@|\d{1,3})\s*", re.IGNORECASE)
+
+LISTED = 6  # literals of a group that are named
+
+
+def literal_of(instance: Instance, said: Any) -> int:
+    """The literal that somebody means; ValueError, in one line, where there is none."""
+    if isinstance(said, Not):
+        return negation(instance, literal_of(instance, said.literal))
+    if isinstance(instance, Grid):
+        return _in_grid(instance, said)
+    if isinstance(instance, CNF):
+        return _in_formula(instance, said)
+    if isinstance(instance, Modelled):
+        return _in_model(instance, said)
+    if isinstance(instance, Problem):
+        return instance._plain(said, "literals")
+    if isinstance(said, int) and 0 <= said < instance.structure.literals:
+        return said
+    raise ValueError(f"{said!r} is no number of a literal, 0..{instance.structure.literals - 1}")
+
+
+def negation(instance: Instance, literal: int) -> int:
+    """Of a literal or a negation: a literal of the structure, if it has one for it."""
+    if literal < 0:
+        return ~literal
+    if isinstance(instance, CNF):
+        return literal ^ 1
+    if isinstance(instance, Problem):
+        if literal >= instance.literals:
+            return instance.negated[literal - instance.literals]
+        return instance._complement.get(literal, ~literal)
+    return ~literal
+
+
+def words_for(instance: Instance, literal: int) -> Any:
+    """What `literal_of` takes for it."""
+    if isinstance(instance, Grid):
+        return shown(instance, literal)
+    if isinstance(instance, CNF):
+        return -(literal // 2) - 1 if literal % 2 else literal // 2 + 1
+    plain = literal if literal >= 0 else ~literal
+    if isinstance(instance, Problem):
+        if plain >= instance.literals:
+            return Not(words_for(instance, instance.negated[plain - instance.literals]))
+        variable = _variable(instance, plain)
+        if variable is not None:
+            named = (variable.name, variable.values[plain - variable.first]) if variable.values else variable.name
+        else:
+            named = instance.name(plain)
+        return named if literal >= 0 else Not(named)
+    return literal if literal >= 0 else Not(plain)
+
+
+def shown(instance: Instance, literal: int) -> str:
+    """The same as a text for readers."""
+    plain = literal if literal >= 0 else ~literal
+    if isinstance(instance, Grid):
+        cell, value = divmod(plain, instance.size)
+        return f"{cell_name(cell, instance.size)}{'=' if literal >= 0 else '!='}{symbol_of(value + 1, instance.size)}"
+    if isinstance(instance, Problem):
+        positive = literal >= 0
+        if plain >= instance.literals:
+            plain, positive = instance.negated[plain - instance.literals], not positive
+        variable = _variable(instance, plain)
+        if variable is not None and variable.values:
+            return f"{variable.name} {'=' if positive else '!='} {variable.values[plain - variable.first]}"
+        name = instance.name(plain) if variable is None else variable.name
+        return f"{'' if positive else 'not '}{name}"
+    return str(words_for(instance, literal))
+
+
+def _variable(instance: Problem, literal: int) -> Variable | None:
+    """The variable of a model that a literal is about."""
+    if not isinstance(instance, Modelled):
+        return None
+    firsts = [variable.first for variable in instance.variables]
+    return instance.variables[bisect_right(firsts, literal) - 1]
+
+
+def true_literals(instance: Instance, solution: Any) -> list[int]:
+    """The literals of the structure that are true in a solution, from the solution itself; ValueError if it is none."""
+    try:
+        return _true_literals(instance, solution)
+    except (TypeError, KeyError, IndexError, AttributeError):
+        raise ValueError(f"{str(solution)[:40]!r} is no solution of {instance!r}") from None
+
+
+def _true_literals(instance: Instance, solution: Any) -> list[int]:
+    if isinstance(instance, Grid):
+        values = np.array(instance._solution_values(solution))
+        if len(values) != instance.shape.cells or values.min() < 1 or values.max() > instance.size:
+            raise ValueError(f"{str(solution)[:40]!r} is no solution of {instance!r}: give a value for every cell")
+        found: list[int] = (np.arange(len(values)) * instance.size + values - 1).tolist()
+        return found
+    if isinstance(instance, CNF):
+        if sorted(map(abs, solution)) != list(range(1, instance.variables + 1)):
+            raise ValueError(f"a solution of {instance!r} has a signed number for every variable")
+        return [literal_of(instance, z) for z in solution]
+    if not isinstance(instance, Problem):
+        raise ValueError(f"literals of a solution of {instance!r} are not known")
+    if isinstance(instance, Modelled):
+        true = {v.first + v.values.index(solution[v.name]) for v in instance.variables if v.values}
+        true |= {v.first for v in instance.variables if not v.values and solution[v.name]}
+    else:
+        true = {instance._plain(name, "solution") for name in solution}
+    return sorted(true | {instance.literals + i for i, of in enumerate(instance.negated) if of not in true})
+
+
+def _in_grid(grid: Grid, said: Any) -> int:
+    found = _CELL.fullmatch(said) if isinstance(said, str) else None
+    if not found:
+        raise ValueError(f"{said!r}: write a cell and its value, r1c3=5, or r1c3!=5")
+    row, column, value = int(found[1]), int(found[2]), Cell(found[4].upper(), 1, 1).value
+    if not (1 <= row <= grid.size and 1 <= column <= grid.size):
+        raise ValueError(f"{said!r}: there is no such cell, rows and columns are 1..{grid.size}")
+    if not 1 <= value <= grid.size:
+        raise ValueError(f"{said!r}: there is no such value, they are 1..{grid.size}")
+    literal = ((row - 1) * grid.size + column - 1) * grid.size + value - 1
+    return literal if found[3] == "=" else ~literal
+
+
+def _in_formula(formula: CNF, said: Any) -> int:
+    try:
+        number = index(said)
+    except TypeError:
+        number = 0
+    if not 0 < abs(number) <= formula.variables:
+        raise ValueError(f"{said!r}: a literal is a whole number from 1 to {formula.variables}, or the negative of one")
+    return 2 * number - 2 if number > 0 else -2 * number - 1
+
+
+def _in_model(model: Modelled, said: Any) -> int:
+    if hasattr(said, "positive") and hasattr(said, "number"):  # a literal of the modelling layer
+        return model._plain(said.number, "literals") if said.positive else negation(model, said.number)
+    variables: dict[Any, Variable] = {variable.name: variable for variable in model.variables}
+    try:
+        if said in variables and not variables[said].values:
+            return variables[said].first
+        name, value = said
+        return variables[name].first + variables[name].values.index(value)
+    except (TypeError, ValueError, KeyError):
+        raise ValueError(f"{said!r}: write (name, value) of a choice, or the name of a boolean variable") from None
+
+
+def group_shown(instance: Instance, least: int, most: int, literals: Sequence[int], role: str | None = None) -> str:
+    """A group for readers: `at most 2 of a, b, not c (shift)`."""
+    size = len(literals)
+    if least == most:
+        how = f"exactly {least} of"
+    elif most >= size:
+        how = f"at least {least} of"
+    elif least == 0:
+        how = f"at most {most} of"
+    else:
+        how = f"{least} to {most} of"
+    names = [shown(instance, literal) for literal in literals[:LISTED]]
+    more = f", ... ({size} in all)" if size > LISTED else ""
+    return f"{how} {', '.join(names) or 'nothing'}{more}" + (f" ({role})" if role else "")
+
+
+def without_givens(instance: Instance) -> Instance:
+    """The same problem with nothing given."""
+    if isinstance(instance, Grid):
+        return instance._of(instance.shape, np.zeros_like(instance.values))
+    if isinstance(instance, CNF):
+        return instance
+    if isinstance(instance, Problem):
+        _ = instance.structure  # the copy has it too
+        blank = copy(instance)
+        blank._given = np.zeros(0, np.int64)
+        return blank
+    raise TypeError(f"{instance!r} is no grid, formula, problem or model")
+
+
+def chosen(instance: Instance, solution: Any) -> list[int]:
+    """What a solution says, once for each cell or variable: literals and negations that are all true in it only."""
+    true = true_literals(instance, solution)
+    if not isinstance(instance, Problem):
+        return true
+    known = set(true)
+    every = list(range(instance.literals))
+    if isinstance(instance, Modelled):
+        values = {v.first + i for v in instance.variables for i in range(len(v.values))}
+        every = [literal for literal in every if literal in known or literal not in values]
+    return [literal if literal in known else negation(instance, literal) for literal in every]

@@ -1,0 +1,164 @@
+"""Assumptions: literals that are true in one call, decided before all others and never taken back within it.
+
+Each has a level of its own, from 1 on, so that a call that assumes the same things first goes on from there. Nogoods
+have literals of these levels like any others: they hold without the assumptions too, and stay from call to call.
+The first of them may be selectors, which switch groups on (`Problem.selector`). A failure at these levels ends the
+call, and the assumptions behind it are what fails.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.compiled import entry, part
+from dibs.machine import view
+from dibs.search.nogoods import arrays
+from dibs.search.nogoods.analyse import accuse, blame, doubt, see, switched
+from dibs.search.nogoods.arrays import NONE, Memory, Problem
+from dibs.search.nogoods.groups import asleep, kill
+from dibs.search.nogoods.propagate import back, propagate
+
+
+@part
+def assume(p: Problem, m: Memory) -> None:
+    """Decide the next assumption; after the selectors, let the groups that they switch on have their say."""
+    counts = m.counts
+    literal = m.assumed[counts[arrays.LEVEL]]
+    m.mark[counts[arrays.LEVEL]] = counts[arrays.TRAIL]
+    counts[arrays.LEVEL] += 1
+    if literal < 0:
+        wake(p, m)
+    elif m.state[literal] == arrays.FALSE:
+        counts[arrays.FAILED] = len(m.left) + literal
+    else:
+        m.queue[0], m.queue_group[0] = literal, NONE
+        counts[arrays.QUEUED] = 1
+
+
+@part
+def wake(p: Problem, m: Memory) -> None:
+    """What groups with bounds say that have just been switched on, or at the root those that always hold.
+
+    All queue what they need before any of them excludes: each queues its literals once.
+    """
+    counts = m.counts
+    special = len(p.need)
+    root = counts[arrays.LEVEL] == 0
+    for g in range(special, special + len(p.least)):
+        least, most = p.least[g - special], p.most[g - special]
+        if (p.selector[g - special] < 0) != root or asleep(p, m, g):
+            continue
+        if (m.left[g] < least or m.held[g] > most) and counts[arrays.FAILED] < 0:
+            counts[arrays.FAILED] = g
+        elif m.left[g] == least and m.held[g] < least:
+            for i in range(p.group_start[g], p.group_start[g + 1]):
+                if m.state[p.group_member[i]] == arrays.OPEN:
+                    m.queue[counts[arrays.QUEUED]], m.queue_group[counts[arrays.QUEUED]] = p.group_member[i], g
+                    counts[arrays.QUEUED] += 1
+    for g in range(special, special + len(p.least)):
+        if (p.selector[g - special] < 0) != root or asleep(p, m, g) or m.held[g] != p.most[g - special]:
+            continue
+        for i in range(p.group_start[g], p.group_start[g + 1]):
+            if m.state[p.group_member[i]] == arrays.OPEN:
+                kill(p, m, p.group_member[i], len(m.state) + g)
+
+
+@part
+def hopeless(m: Memory) -> None:
+    """There is no solution, whatever is assumed."""
+    m.counts[arrays.PHASE] = arrays.UNSAT
+    m.counts[arrays.LENGTH] = 0
+
+
+@part
+def fail(p: Problem, m: Memory) -> None:
+    """There is no solution with these assumptions: write those that fail together to `learnt`; at the root, none."""
+    counts = m.counts
+    hopeless(m)
+    if counts[arrays.LEVEL] == 0:
+        return
+    counts[arrays.TOUCHED] = counts[arrays.HERE] = 0
+    group, denied = counts[arrays.FAILED], -1
+    if group >= len(m.left):
+        denied = group - len(m.left)
+        if m.level[denied] > 0:
+            doubt(p, m, denied)
+    elif group < 0:
+        accuse(m, counts[arrays.BROKEN], -1)
+    elif group >= len(p.need) and m.held[group] > p.most[group - len(p.need)]:
+        switched(p, m, group)
+        for i in range(p.group_start[group], p.group_start[group + 1]):
+            if m.state[p.group_member[i]] == arrays.TRUE:
+                see(m, p.group_member[i])
+    else:
+        blame(p, m, group, -1)
+    for i in range(counts[arrays.TRAIL] - 1, m.mark[0] - 1, -1):
+        literal = m.trail[i]
+        if m.state[literal] == arrays.TRUE and m.seen[literal] and m.reason[literal] != NONE:
+            blame(p, m, m.reason[literal], literal)
+    counts[arrays.LENGTH] = 0
+    for i in range(counts[arrays.ASSUMED]):
+        literal = m.assumed[i]
+        if literal >= 0 and (literal == denied or (m.seen[literal] and m.reason[literal] == NONE)):
+            m.learnt[counts[arrays.LENGTH]] = literal
+            counts[arrays.LENGTH] += 1
+    for i in range(counts[arrays.TOUCHED]):
+        m.seen[m.touched[i]] = 0
+
+
+@entry(error_model="numpy")
+def resume(problem: Problem, memory: Memory, assumed: NDArray[np.int32]) -> None:
+    """Begin a call with these assumptions, each of them once: where the last call stood, as far as they are the same.
+
+    Not for a search that has failed at its root.
+    """
+    resumed(view(problem), view(memory), assumed)
+
+
+@part
+def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32]) -> None:
+    counts = m.counts
+    if counts[arrays.LEVEL] == 0 and not propagate(p, m):
+        hopeless(m)
+        return
+    most = min(len(assumed), counts[arrays.ASSUMED], counts[arrays.LEVEL])
+    if counts[arrays.PHASE] != arrays.SAT and counts[arrays.PHASE] != arrays.LIMIT:
+        most = min(most, counts[arrays.LEVEL] - 1)  # what is queued at this level would be lost
+    same = 0
+    while same < most and m.assumed[same] == assumed[same]:
+        same += 1
+    back(p, m, same)
+    for i in range(same, len(assumed)):
+        m.assumed[i] = assumed[i]
+    counts[arrays.ASSUMED] = len(assumed)
+    counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
+    counts[arrays.PHASE] = arrays.RUNNING
+
+
+@entry(error_model="numpy")
+def settle(problem: Problem, memory: Memory, true: NDArray[np.int64], false: NDArray[np.int64]) -> None:
+    """At the root of a search on groups that nobody has followed yet: what is known, and all that follows."""
+    settled(view(problem), view(memory), true, false)
+
+
+@part
+def settled(p: Problem, m: Memory, true: NDArray[np.int64], false: NDArray[np.int64]) -> None:
+    counts = m.counts
+    for g in range(len(p.need)):
+        if p.need[g] and m.left[g] == 1:
+            m.queue[counts[arrays.QUEUED]], m.queue_group[counts[arrays.QUEUED]] = m.total[g], g
+            counts[arrays.QUEUED] += 1
+    wake(p, m)
+    for i in range(len(false)):
+        if m.state[false[i]] == arrays.OPEN:
+            kill(p, m, false[i], NONE)
+    consistent = propagate(p, m)
+    for i in range(len(true)):
+        if consistent and m.state[true[i]] != arrays.TRUE:
+            consistent = m.state[true[i]] == arrays.OPEN
+            m.queue[0], m.queue_group[0] = true[i], NONE
+            counts[arrays.QUEUED] = 1
+            consistent = consistent and propagate(p, m)
+    if not consistent:
+        hopeless(m)
