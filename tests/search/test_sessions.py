@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,12 @@ from pysat.solvers import Solver
 
 import dibs
 from dibs import CNF, Not, Problem, Session
+from dibs.generate import latin
 from dibs.problem import Instance
 from dibs.problem.words import literal_of, without_givens, words_for
+from dibs.search.nogoods import arrays, incremental, loop
 from dibs.search.selfcheck import Judge, check_state
+from dibs.session import Handle
 from guides import BAD, Scored
 from judge import _between, clauses
 from randoms import bounded, cnf, problem, sudoku, tight
@@ -48,14 +51,16 @@ class Double:
 
 
 def drawn(rng: np.random.Generator) -> Instance:
-    kind = int(rng.integers(0, 5))
-    return [
-        lambda: sudoku(rng, (2, 2), int(rng.integers(0, 9))),
-        lambda: cnf(rng),
-        lambda: problem(rng),
-        lambda: bounded(rng, 12),
-        lambda: tight(rng),
-    ][kind]()
+    match int(rng.integers(0, 5)):
+        case 0:
+            return sudoku(rng, (2, 2), int(rng.integers(0, 9)))
+        case 1:
+            return cnf(rng)
+        case 2:
+            return problem(rng)
+        case 3:
+            return bounded(rng, 12)
+    return tight(rng)
 
 
 def some(rng: np.random.Generator, instance: Instance, most: int) -> list[Any]:
@@ -69,13 +74,11 @@ def some(rng: np.random.Generator, instance: Instance, most: int) -> list[Any]:
     return list(chosen.values())
 
 
-def lived(
-    rng: np.random.Generator, instance: Instance, calls: int, after: Callable[[Session], None] = lambda session: None,
-    **options: Any,
-) -> int:  # fmt: skip
+def lived(rng: np.random.Generator, instance: Instance, calls: int, **options: Any) -> int:
     """A session that is changed and asked at random; how many answers were no."""
     session, double = Session(instance, **options), Double(instance)
-    givens, groups, no = list(session.givens), {}, 0
+    givens, no = list(session.givens), 0
+    groups: dict[Any, tuple[int, int, list[Any]]] = {}
     for _ in range(calls):
         if rng.random() < 0.3 and (more := some(rng, instance, 1)) and more[0] not in session.givens:
             literal = literal_of(instance, more[0])
@@ -99,11 +102,10 @@ def lived(
         assert outcome.status == ("SAT" if double.solvable(literals, list(groups.values())) else "UNSAT")
         if outcome.status == "UNSAT":
             no += 1
-            said = [one for one in outcome.failing if not isinstance(one, dibs.session.Handle)]
+            said = [one for one in outcome.failing if not isinstance(one, Handle)]
             known = {literal_of(instance, one) for one in literals}
             assert all(literal_of(instance, one) in known for one in said)
             assert not double.solvable(said, [groups[one] for one in outcome.failing if one in groups])
-        after(session)
     return no
 
 
@@ -112,3 +114,152 @@ def test_every_answer_is_that_of_a_solver(seed: int) -> None:
     rng = np.random.default_rng((20, seed))
     no = sum(lived(rng, drawn(rng), 12, order=("random", "ascending")[i % 2], seed=i) for i in range(60))
     assert 100 < no < 600
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_guides_change_nothing(name: str) -> None:
+    rng = np.random.default_rng((21, len(name)))
+    assert sum(lived(rng, drawn(rng), 6, guide=Scored(BAD[name])) for _ in range(12)) > 5
+
+
+def test_every_nogood_follows_without_the_assumptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Failure by failure; a nogood is about literals and selectors, never about a call."""
+    advance = loop.advance
+    judges: list[tuple[arrays.Problem, Judge]] = []
+    verified: list[int] = []
+
+    def watched(problem: arrays.Problem, memory: arrays.Memory, unit: int, budget: int) -> None:
+        counts = memory.counts
+        if not judges or judges[-1][0] is not problem:
+            judges.append((problem, Judge(problem)))
+            judges[-1][1].take(memory)
+        judge = judges[-1][1]
+        for _ in range(budget):
+            before, run = int(counts[arrays.CONFLICTS]), int(counts[arrays.RUN])
+            advance(problem, memory, 4, 1)
+            if counts[arrays.RUN] != run:
+                judge.anew(memory)
+            if counts[arrays.CONFLICTS] > before:
+                judge.verify(memory.learnt[: counts[arrays.LENGTH]])
+                verified.append(int(counts[arrays.LENGTH]))
+            check_state(problem, memory)
+            if counts[arrays.PHASE] != arrays.RUNNING or counts[arrays.FULL]:
+                break
+
+    monkeypatch.setattr(loop, "advance", watched)
+    rng = np.random.default_rng(22)
+    for _ in range(40):
+        lived(rng, drawn(rng) if rng.random() < 0.3 else tight(rng), 10, seed=1, order="random")
+    assert sum(length > 0 for length in verified) > 300
+
+
+def test_numbers_are_given_anew_after_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incremental, "DEAD", 3)
+    rng = np.random.default_rng(23)
+    assert sum(lived(rng, drawn(rng), 30) for _ in range(10)) > 30
+    session = Session(Problem(4))
+    for i in range(50):
+        session.remove(session.add([i % 4, Not((i + 1) % 4)]))
+        assert session.solve(assume=[Not(0)]).status == "SAT"
+    assert len(session._search.memory.state) < 30
+
+
+def test_solutions_near_a_given_one() -> None:
+    """All solutions, each once, fewest changes first."""
+    rng = np.random.default_rng(24)
+    for i in range(40):
+        instance = (cnf(rng), problem(rng), bounded(rng, 7), sudoku(rng, (2, 2), 7))[i % 4]
+        every = dibs.solve(without_givens(instance), order="random", seed=i).solution
+        if every is None:
+            continue
+        session = Session(instance)
+        outcomes = list(islice(session.near(every), 60))
+        if outcomes[-1].status == "UNSAT":
+            assert len(outcomes) == 1
+            assert not Double(instance).solvable(list(session.givens), [])
+            continue
+        changes = [_changes(instance, every, outcome.solution) for outcome in outcomes]
+        assert changes == sorted(changes)
+        assert len({str(outcome.solution) for outcome in outcomes}) == len(outcomes)
+        variables, formula = clauses(instance)
+        with Solver("glucose4", bootstrap_with=formula) as solver:
+            count = 0
+            while count < 60 and solver.solve():
+                count += 1
+                model = set(solver.get_model() or [])
+                solver.add_clause([-v if v in model else v for v in range(1, variables + 1)])
+        assert len(outcomes) == count
+        assert session.solve().status == "SAT"
+
+
+def _changes(instance: Instance, one: Any, other: Any) -> int:
+    if isinstance(instance, CNF):
+        return len(set(one) - set(other))
+    if isinstance(instance, Problem):
+        return len(set(one) ^ set(other))
+    return sum(a != b for a, b in zip(one, other, strict=True))
+
+
+def test_what_fails_is_said_in_the_words_of_the_user() -> None:
+    puzzle = dibs.Sudoku.parse("4.....1..3.....2")
+    outcome = Session(without_givens(puzzle)).solve(assume=["r1c2=3", "R1C2 = 2"])
+    assert (outcome.status, set(outcome.failing)) == ("UNSAT", {"r1c2=3", "R1C2 = 2"})
+    session = Session(puzzle)
+    assert session.givens == ("r1c1=4", "r2c3=1", "r3c2=3", "r4c4=2")
+    assert session.solve(assume=["r1c1!=4"]).failing == ("r1c1=4", "r1c1!=4")
+    session.remove("r1c1=4")
+    assert session.solve(assume=["r1c1!=4"]).status == "SAT"
+
+    model = dibs.Model()
+    ann, bob = (model.choice(name, [1, 2]) for name in ("Ann", "Bob"))
+    late = model.boolean("late")
+    model.implies(late, ann == 1)
+    model.all_different([ann, bob])
+    session = Session(model)
+    wanted = bob == 1
+    assert set(session.solve(assume=[wanted, late]).failing) == {wanted, late}
+    assert session.solve(assume=[("Bob", 1), Not("late")])[ann] == 2
+    handle = session.add((1, 1, [late, bob == 1], "one of them"))
+    assert handle.name == "exactly 1 of late, Bob = 1 (one of them)"
+    assert set(session.solve(assume=[("Bob", 2), Not("late")]).failing) == {("Bob", 2), Not("late"), handle}
+    session.remove(handle)
+    assert session.solve(assume=[("Bob", 2), Not("late")]).status == "SAT"
+
+    session = Session(CNF(3, [[1, 2], [-1, 3], [-2, 3]]))
+    assert session.solve(assume=[1, -3]).failing == (1, -3)
+    clause = session.add([-3])
+    outcome = session.solve()
+    assert (outcome.status, outcome.failing) == ("UNSAT", (clause,))
+    assert Session(CNF(1, [[1], [-1]])).solve(assume=[1]).failing == ()
+
+
+def test_limits_are_those_of_each_call() -> None:
+    [square] = latin(1, order=9, holes=60, seed=3)
+    session = Session(square)
+    assert session.solve(max_nodes=0).status == "LIMIT"
+    assert session.solve().status == "SAT"
+
+
+def test_what_makes_no_sense_is_refused_in_one_line() -> None:
+    session = Session(dibs.Sudoku.parse("4.....1..3.....2"))
+    group = session.add((0, 1, ["r1c2=1", "r4c1=1"]))
+    session.remove(group)
+    for wrong, said in (
+        (lambda: session.remove(group), "is not in this session"),
+        (lambda: session.remove("r1c2=3"), "r1c2=3 is not given"),
+        (lambda: session.add("r1c1=4"), "r1c1=4 is given already"),
+        (lambda: session.solve(assume=["r5c1=1"]), "there is no such cell"),
+        (lambda: session.solve(assume=["r1c1=7"]), "there is no such value"),
+        (lambda: session.solve(assume=[5]), "write a cell and its value"),
+        (lambda: session.add((3, 2, ["r1c1=1"])), "r1c1=1"),
+        (lambda: session.add((0, 1, ["r1c1=1", "r1c1=1"])), "is there twice"),
+        (lambda: Session(CNF(2, [[1, 2]])).solve(assume=[3]), "a literal is a whole number from 1 to 2"),
+        (lambda: Session(Problem(["a"])).solve(assume=["b"]), "'b' is not the name of a literal"),
+        (lambda: Session(Problem(["a"]), engine="glucose4"), "is not dibs' own search"),
+        (lambda: Session(Problem(["a"]), count=2), "is for one answer"),
+        (lambda: Session(Problem(["a"]), tie="degree"), "is for the tree search"),
+        (lambda: list(session.near("123")), "is no solution of"),
+    ):
+        with pytest.raises(ValueError, match=said) as error:
+            wrong()
+        assert "\n" not in str(error.value)

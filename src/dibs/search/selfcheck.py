@@ -149,7 +149,8 @@ class Judge:
         for b, (least, most) in enumerate(zip(p.least.tolist(), p.most.tolist(), strict=True)):
             first, end = p.group_start[len(p.need) + b], p.group_start[len(p.need) + b + 1]
             clauses, variables = cardinality(least, most, (p.group_member[first:end] + 1).tolist(), variables)
-            self._groups += clauses
+            switch = [] if p.selector[b] < 0 else [-int(p.selector[b]) - 1]
+            self._groups += [[*clause, *switch] for clause in clauses]
 
     def _begin(self, nogoods: list[list[int]]) -> None:
         from pysat.solvers import Minisat22
@@ -160,6 +161,12 @@ class Judge:
         self._solver.append_formula([[literal] for literal in self._root])
         self._solver.append_formula([[-literal - 1 for literal in nogood] for nogood in nogoods])
         self._known = set(map(frozenset, nogoods))
+
+    def take(self, m: Memory) -> None:
+        """Take what a search knows already for granted."""
+        known = m.state * (m.level == 0)
+        self._root = {int(v) + 1 if known[v] == arrays.TRUE else -int(v) - 1 for v in np.flatnonzero(known)}
+        self._begin([_nogood(m, c).tolist() for c in range(int(m.counts[arrays.NOGOODS]))])
 
     def verify(self, nogood: NDArray[np.int32]) -> None:
         """Literals [n] that cannot all be true; an empty one: there is no solution."""

@@ -100,6 +100,8 @@ class Incremental(Search):
     def tighten(self, switch: Switch, least: int) -> None:
         """The first group of a switch needs more than before; what was learnt with it still follows."""
         switch.groups[0] = least, *switch.groups[0][1:]
+        kept = [(true - {switch.selector}, solution) for true, solution in self._solved]
+        self._solved = deque(kept, KEPT)
         self._changed = True
 
     def remove(self, switch: Switch) -> None:
