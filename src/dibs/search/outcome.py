@@ -54,12 +54,18 @@ class Outcome:
     tries: int = 0  # values tried: those that failed, and those on the way to a solution
     search: str = "tree"  # which search answered: tree, nogoods (with "+ guide" if it was guided), or an engine's name
     failing: tuple[Any, ...] = ()  # UNSAT in a session: what was assumed, given or added and cannot hold together
+    others: tuple[Any, ...] = ()  # further solutions, where several were wanted
     parts: tuple[Part, ...] = ()  # where several searches worked on it: what each cost; the counters are their sum
 
     @property
     def part(self) -> Part:
         """This search as a part of several."""
         return Part(self.search, self.nodes, self.backtracks, self.asks, self.seconds, self.guide_seconds)
+
+    @property
+    def found(self) -> tuple[Any, ...]:
+        """All solutions that were found, `solution` first; those of a mere count are not kept."""
+        return () if self.solution is None else (self.solution, *self.others)
 
     def __getitem__(self, variable: Any) -> Any:
         """The value of a variable of a `Model`, by itself or by its name, in the solution."""

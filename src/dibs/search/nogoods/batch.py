@@ -12,7 +12,8 @@ from dibs.clock import clock
 from dibs.problem.structure import Instance
 from dibs.search.contract import Asks, Searcher, checked, never
 from dibs.search.nogoods import arrays
-from dibs.search.nogoods.search import Search, label
+from dibs.search.nogoods.enumeration import Enumeration
+from dibs.search.nogoods.search import Bools, Search, label
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.root import Root, roots
@@ -24,7 +25,8 @@ class NogoodSearch(Searcher):
     """Searches of instances that share one structure; `places` as for the tree search.
 
     `guided`: the guide is asked; `static`: no more than once. Another `variant` is the same search with other random
-    numbers.
+    numbers. `over` [literals]: solutions differ in these literals, each combination is found once. `count`: only the
+    first solution is kept.
     """
 
     def __init__(
@@ -36,15 +38,16 @@ class NogoodSearch(Searcher):
         static: bool = False,
         places: Sequence[int] | None = None,
         variant: int = 0,
+        over: Bools | None = None,
+        count: bool = False,
     ) -> None:
-        if options.max_solutions > 1:
-            raise ValueError(f"max_solutions = {options.max_solutions}: the nogood search looks for one solution")
+        self._several = options.max_solutions > 1 or over is not None
         self.instances, self.options = instances, options
         self.structure = instances[0].structure
         self.places = range(len(instances)) if places is None else places
         self._asks = 0 if not guided else 1 if static else arrays.NEVER
         self._root, self._outcomes, self._seconds = begun(instances, options, label(guided))
-        self._variant = variant
+        self._variant, self._over, self._count = variant, over, count
         self._next = 0  # the first instance whose search has not begun
         self._live: dict[int, Search] = {}  # by the place of the instance
         self._waiting: tuple[Asks, list[Search]] | None = None  # the last asks, and the searches they are of
@@ -58,15 +61,11 @@ class NogoodSearch(Searcher):
             self._next += 1
             if self._outcomes[i] is None:
                 open_, true = self._root.open[i], self._root.true[i]
-                self._live[i] = Search(
-                    self.instances[i],
-                    self.options,
-                    open_,
-                    true,
-                    self.places[i],
-                    self._seconds,
-                    self._asks,
-                    self._variant,
+                of = self.instances[i], self.options, open_, true, self.places[i], self._seconds, self._asks
+                self._live[i] = (
+                    Enumeration(*of, self._variant, over=self._over, count=self._count)
+                    if self._several
+                    else Search(*of, self._variant)
                 )
 
     def advance(self, stopped: Callable[[], bool] = never) -> Asks | None:

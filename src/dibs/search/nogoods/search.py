@@ -162,7 +162,7 @@ class Search:
             counts[arrays.PHASE] = arrays.RUNNING
             begin = clock()
             budget = min(SLICE, 1 + self._slice // 4, failures - self._failures)
-            loop.advance(self.problem, self.memory, self._unit, budget)
+            self._step(budget)
             if counts[arrays.FULL]:
                 self.memory = arrays.grown(self.memory)
             took = clock() - begin
@@ -170,6 +170,9 @@ class Search:
             self._slice = fitted(self._slice, took, NODES)
             if counts[arrays.PHASE] == arrays.LIMIT and most == nodes:
                 break
+
+    def _step(self, budget: int) -> None:
+        loop.advance(self.problem, self.memory, self._unit, budget)
 
     def literals(self) -> tuple[Bools, Bools]:
         """[literals of the structure] which are open, and which are true."""
@@ -212,15 +215,20 @@ class Search:
         phase = int(counts[arrays.PHASE])
         if self._going():
             return None
-        solution = None
-        if phase == arrays.SAT:
-            true = np.flatnonzero(self.literals()[1])
-            [solution] = verified([self.instance], [true])
+        true, count = self._solved()
+        solutions = verified([self.instance] * len(true), true) if true else [None]
         nodes, depth = self._nodes, int(counts[arrays.DEPTH])
         return Outcome(
-            _STATUS.get(phase, Status.LIMIT), solution, nodes, self._failures, self.asks, depth, self.seconds,
-            int(phase == arrays.SAT), self.calls, self.guide_seconds, nodes, label(self._guided),
+            Status.SAT if phase == arrays.UNSAT and count else _STATUS.get(phase, Status.LIMIT),
+            solutions[0], nodes, self._failures, self.asks, depth, self.seconds,
+            count, self.calls, self.guide_seconds, nodes, label(self._guided), others=tuple(solutions[1:]),
         )  # fmt: skip
+
+    def _solved(self) -> tuple[list[NDArray[np.int64]], int]:
+        """The true literals of solutions, and how many were found."""
+        if self.memory.counts[arrays.PHASE] != arrays.SAT:
+            return [], 0
+        return [np.flatnonzero(self.literals()[1])], 1
 
 
 def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tuple[Problem, NDArray[np.int64]]:
