@@ -28,9 +28,10 @@ if TYPE_CHECKING:
         read_problem,
         save_problem,
     )
+    from dibs.questions import Sample, Solutions, count_solutions, is_unique, sample, solutions
     from dibs.search import Options, Outcome, Plan, Status, WrongSolution
     from dibs.session import Session
-    from dibs.solving import count_solutions, is_unique, plan, solve, solve_many
+    from dibs.solving import plan, solve, solve_many
 
 __version__ = "0.2.0.dev0"
 
@@ -51,7 +52,9 @@ __all__ = [
     "Outcome",
     "Plan",
     "Problem",
+    "Sample",
     "Session",
+    "Solutions",
     "Status",
     "Structure",
     "Sudoku",
@@ -63,7 +66,9 @@ __all__ = [
     "plan",
     "read_instances",
     "read_problem",
+    "sample",
     "save_problem",
+    "solutions",
     "solve",
     "solve_many",
 ]
@@ -71,7 +76,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
-    for part in ("problem", "guide", "search", "solving", "session", "modelling") if name in __all__ else ():
+    parts = ("problem", "guide", "search", "solving", "session", "questions", "modelling")
+    for part in parts if name in __all__ else ():
         module = import_module(f"dibs.{part}")
         if name in module.__all__:
             globals()[name] = found = getattr(module, name)

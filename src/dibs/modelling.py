@@ -19,6 +19,7 @@ from dibs.problem.linear import Unequal, counted, impossible_bounds
 from dibs.problem.modelled import Modelled, Solution, Variable
 from dibs.problem.own import Bounds, Not
 from dibs.problem.stored import save_problem
+from dibs.questions import Solutions, solutions
 from dibs.search.outcome import Outcome
 from dibs.solving import solve
 
@@ -238,6 +239,10 @@ class Model:
     def solve(self, **options: Any) -> Outcome:
         """`dibs.solve`; `outcome[variable]` is its value."""
         return solve(self.problem(), **options)
+
+    def solutions(self, limit: int | None = None, **options: Any) -> Solutions:
+        """`dibs.solutions`: every solution once, as they are found; `over`: some of the variables, or their names."""
+        return solutions(self.problem(), limit, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """A file that `dibs solve` and `dibs.read_problem` take, there whole or not at all."""

@@ -1,4 +1,4 @@
-"""The calls that most users need: plan, solve one, solve many, count solutions."""
+"""The calls that most users need: plan, solve one, solve many."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import Any
 from dibs.guide.lazy import lazy_guide
 from dibs.problem.structure import Instance
 from dibs.search.contract import Ranks
-from dibs.search.options import ALIASES, LIMITS
 from dibs.search.outcome import Outcome
 from dibs.search.plan import Plan, Request
 from dibs.search.solver import BLOCK, Solver
 from dibs.search.stream import in_order, solve_batches
 
-__all__ = ["count_solutions", "is_unique", "plan", "solve", "solve_many"]
+__all__ = ["plan", "solve", "solve_many"]
 
 
 def ready(request: Request, guide: Ranks | None = None, proof: str | os.PathLike[str] | None = None) -> Solver:
@@ -99,16 +98,3 @@ def solve_many(
     what `solve` would raise for an instance after the outcomes before it.
     """
     return in_order(solve_batches(enumerate(problems), solver(guide, policy, options), workers))
-
-
-def count_solutions(problem: Instance, limit: int = 1000, **options: Any) -> int:
-    """How many solutions there are, up to `limit`."""
-    limits = {*LIMITS, *ALIASES} - {"seed"}
-    if cut := sorted(options.keys() & limits):
-        raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
-    return solve(problem, max_solutions=limit, **options).solutions
-
-
-def is_unique(problem: Instance, **options: Any) -> bool:
-    """Whether there is exactly one solution."""
-    return count_solutions(problem, limit=2, **options) == 1

@@ -274,5 +274,3 @@ def test_what_is_refused() -> None:
         dibs.solve(CNF(1, [[1]]), **HOW, order="lcv")
     with pytest.raises(ValueError, match="a plan would have chosen another"):
         TreeSearch([CNF(1, [[1]])], Options(**HOW))
-    with pytest.raises(ValueError, match="needs max_solutions = 1"):
-        dibs.count_solutions(Latin([0] * 9), 500, **HOW)

@@ -92,7 +92,7 @@ def test_what_was_said_is_in_the_plan_or_is_refused(policy: str | None, own_guid
                     if known or hasattr(plan.options, name):
                         assert in_plan(plan, name) == value, (request, problem)
                 assert plan.search == ("nogoods" if plan.options.strategy == "nogoods" else "tree")
-                assert plan.search == "tree" or plan.options.max_solutions == 1  # the other search finds only one
+                assert plan.options.strategy != "restarts" or plan.options.max_solutions == 1
             done += plan is not None
             refused += plan is None
     assert done > 500
@@ -151,17 +151,18 @@ def test_what_was_said_narrows_the_choice_in_a_large_grid() -> None:
     for policy, grid in product(FREE, GRIDS):
         of = grid.structure
         said: dict[str, Any]
-        for said in ({}, {"level": "naked"}, {"restart_base": 7}, {"order": "random"}, {"root": "singles"}):
+        for said in (
+            {}, {"level": "naked"}, {"restart_base": 7}, {"order": "random"}, {"root": "singles"}, {"max_solutions": 2},
+        ):  # fmt: skip
             assert Request(policy, said).plan(of).search == "nogoods", said
         for said in (
             {"select": "confident"}, {"select": "mrv"}, {"tie": "degree"}, {"trigger": "binary"}, {"reuse": 0.5},
-            {"steps": 2, "select": "mrv"}, {"order": "lcv"}, {"level": "eliminate"}, {"max_solutions": 2},
+            {"steps": 2, "select": "mrv"}, {"order": "lcv"}, {"level": "eliminate"},
             {"strategy": "dfs"}, {"strategy": "restarts"},
         ):  # fmt: skip
             plan = Request(policy, said).plan(of)
             assert plan.search == "tree", said
-            wanted = "restarts" if "max_solutions" not in said else "dfs"
-            assert plan.options.strategy == said.get("strategy", wanted)
+            assert plan.options.strategy == said.get("strategy", "restarts")
 
 
 def test_without_a_guide_it_is_the_plain_search() -> None:
@@ -172,17 +173,20 @@ def test_without_a_guide_it_is_the_plain_search() -> None:
         assert plan.notes == ("no guide for the family problem comes with dibs",)
 
 
-def test_several_solutions_are_searched_depth_first() -> None:
-    """Runs and races would find the same solutions again."""
+def test_several_solutions_are_searched_without_a_race() -> None:
+    """Runs of the tree search, and races, would find the same solutions again."""
     for policy, own_guide in product(POLICIES, (False, True)):
         request = Request(policy, {"max_solutions": 5}, own_guide=own_guide)
         for problem in (*SMALL, *GRIDS):
             plan = request.plan(problem.structure)
+            if policy in FREE and problem in GRIDS:
+                assert (plan.search, plan.raced) == ("nogoods", False)
+                continue
             assert (plan.search, plan.options.strategy, plan.raced) == ("tree", "dfs", False)
             wanted = own_guide or policy in ("guided", "paper")  # `auto` has one for long searches only
             assert plan.guided == wanted
             assert (plan.guidance.guide is not None) == (wanted and not own_guide)
-    for said in ({"root": "locked"}, {"strategy": "nogoods"}, {"strategy": "restarts"}, {"guide_after": 3}):
+    for said in ({"strategy": "restarts"}, {"guide_after": 3}):
         with pytest.raises(ValueError, match=r"is for one solution"):
             Request("auto", {"max_solutions": 2, **said})
     blank = Sudoku.parse("1" + "." * 15)
@@ -267,7 +271,6 @@ def test_what_the_nogood_search_refuses() -> None:
         ({"select": "confident"}, "select = 'confident' is for the tree search, and strategy = 'nogoods' is not"),
         ({"tie": "impact"}, "tie = 'impact' is for the tree search"),
         ({"order": "lcv"}, "needs order ascending, random, oracle, not lcv"),
-        ({"max_solutions": 2}, "strategy = 'nogoods' is for one solution"),
     ):
         for policy in (None, "auto", "guided", "plain"):
             with pytest.raises(ValueError, match=said):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import combinations
 from math import comb
+from typing import Any
 
 from pysat.card import CardEnc, EncType
 from pysat.solvers import Solver
@@ -35,6 +36,29 @@ def solutions(instance: Instance, most: int) -> int:
             model = set(solver.get_model() or [])
             solver.add_clause([-v if v in model else v for v in range(1, variables + 1)])
     return found
+
+
+def sets(instance: Instance, most: int, over: Iterable[int] | None = None) -> set[frozenset[int]]:
+    """The true variables of up to `most` solutions, each once; `over`: only these variables count."""
+    variables, formula = clauses(instance)
+    counted = list(range(1, variables + 1) if over is None else over)
+    found: set[frozenset[int]] = set()
+    with Solver("glucose4", bootstrap_with=formula) as solver:
+        while len(found) < most and solver.solve():
+            model = set(solver.get_model() or [])
+            found.add(frozenset(v for v in counted if v in model))
+            solver.add_clause([-v if v in model else v for v in counted])
+    return found
+
+
+def as_set(instance: Instance, solution: Any) -> frozenset[int]:
+    """A solution of dibs as `sets` has it."""
+    if isinstance(instance, CNF):
+        return frozenset(z for z in solution if z > 0)
+    if isinstance(instance, Problem):
+        return frozenset(z + 1 for z in solution)
+    assert isinstance(instance, Sudoku | Latin)
+    return frozenset(i * instance.size + v for i, v in enumerate(solution.array.ravel().tolist()))
 
 
 def _exactly_one(literals: list[int]) -> Iterator[list[int]]:

@@ -204,6 +204,15 @@ class Searcher:
         """What the last answer cost: the searches that it was for share the time, and have so many passes each."""
         raise NotImplementedError
 
+    @property
+    def ready(self) -> bool:
+        """Whether there are solutions to take."""
+        return False
+
+    def take(self) -> list[Any]:
+        """The solutions of the only instance that were found since, verified: the outcome will not have them."""
+        return []
+
     def outcomes(self) -> list[Outcome | None]:
         """One for each instance, None where the search is not finished. Every solution has been verified."""
         raise NotImplementedError

@@ -94,7 +94,7 @@ class Outcome:
 
 def together(first: Outcome, second: Outcome) -> Outcome:
     """Two searches of one instance: the answer of the one that has it, the cost of both."""
-    winner = second if second.status != Status.LIMIT else first
+    winner = second if second.status != Status.LIMIT or second.solutions > first.solutions else first
     return replace(
         winner,
         nodes=first.nodes + second.nodes,

@@ -189,8 +189,9 @@ class Request:
             raise ValueError(f"restart_base = {explicit['restart_base']!r} needs strategy restarts or nogoods, not dfs")
         if options.max_solutions > 1:
             for name, value in explicit.items():
-                begun_again = name == "strategy" and value != "dfs"
-                if begun_again or name in ("guide_after", "root"):
+                begun_again = name == "strategy" and value == "restarts"
+                beside = name == "guide_after" and strategy != "nogoods" and "root" not in explicit
+                if begun_again or beside:
                     raise ValueError(f"{name} = {value!r} is for one solution: it needs max_solutions = 1")
         for name in ("alpha", "steps"):
             if options.guide_selects and name in explicit and explicit[name] != getattr(Guidance(), name):
@@ -280,18 +281,15 @@ class Request:
         share = shares(structure).tree
         suits = structure.family == "problem" or share == 0 or (self.policy == "auto" and share < inf)
         free = self.policy in FREE and not any(name in explicit for name in ("strategy", *OF_TREE))
-        one = explicit.get("max_solutions", 1) == 1
         orders = explicit.get("order", "ascending") in NOGOOD_ORDERS
         if structure.bounded:
             self._check_bounded()
             return True
-        return suits and free and one and orders and explicit.get("level") != "eliminate"
+        return suits and free and orders and explicit.get("level") != "eliminate"
 
     def _check_bounded(self) -> None:
         """Groups with bounds are for the nogood search, whatever the policy: refuse what that does not do."""
         explicit, what = self.explicit, "a problem that has groups with bounds"
-        if explicit.get("max_solutions", 1) > 1:
-            raise ValueError(f"max_solutions = {explicit['max_solutions']!r}: {what} is searched for one solution")
         if explicit.get("strategy") is not None:
             raise ValueError(f"strategy = {explicit['strategy']!r}: {what} needs strategy nogoods")
         self._check_nogoods(what)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from threading import Lock
@@ -11,6 +11,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dibs.clock import clock
 from dibs.problem.structure import Instance, Structure
@@ -21,6 +22,7 @@ from dibs.search.oracle import Oracle, foresee
 from dibs.search.outcome import Outcome, Status, together
 from dibs.search.plan import Plan, Request
 
+KEPT = 64  # solutions of each instance that a batch of tree searches has room for
 BLOCK = 64  # searches that one call of the kernel advances in a batch
 
 
@@ -40,6 +42,7 @@ class Solver:
         self.plans, self.proof = plans, proof
         self.guide: Guide | None = None if guide is None else as_guide(guide)
         self.workers = 1  # cores for one instance, where the nogood search does it
+        self.count = False  # solutions are counted, and only the first is kept
         self.eager = False  # every search asks the guide: batches are best large
         self.turn = Lock()
         self._known: WeakKeyDictionary[Structure, Plan] = WeakKeyDictionary()
@@ -92,10 +95,20 @@ class Solver:
             where = members if places is None else [places[i] for i in members]
             plan = _sooner(self.plan(some[0]), took[structure] / len(members))
             guide = self.guide if plan.guided else None
-            batch = Batch(some, where, guide, block, stopped, self.turn, self.proof, self.workers)
+            batch = Batch(some, where, guide, block, stopped, self.turn, self.proof, self.workers, self.count)
             for i, outcome in zip(members, search_all(batch, plan), strict=True):
                 outcomes[i] = outcome
         return outcomes
+
+    def stream(
+        self, problem: Instance, over: NDArray[np.bool_] | None = None, stopped: Callable[[], bool] = never
+    ) -> Generator[Sequence[Any], None, Outcome | None]:
+        """Solutions of one instance, see `streamed`."""
+        begin = clock()
+        plan = self.plan(problem)
+        plan = _sooner(plan, clock() - begin)
+        guide = self.guide if plan.guided else None
+        return streamed(Batch([problem], [0], guide, 1, stopped, self.turn, over=over), plan)
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,8 @@ class Batch:
     turn: AbstractContextManager[Any] | None  # held while the guide is asked
     proof: str | os.PathLike[str] | None = None
     workers: int = 1  # cores for the only instance, where the nogood search does it
+    count: bool = False  # solutions are counted, and only the first is kept
+    over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these; for the nogood search
 
     def part(self, rows: Sequence[int], guide: Guide | None) -> Batch:
         """Some of the instances, by their places here."""
@@ -133,7 +148,10 @@ def search_all(batch: Batch, plan: Plan) -> list[Outcome | None]:
         return race(some, plan.options, guide, places=batch.places, block=batch.block, **how)
     if plan.easy is not None:
         return _relayed(batch, plan)
-    if batch.workers > 1 and len(some) == 1 and plan.search == "nogoods":
+    if plan.search == "tree" and plan.options.max_solutions > KEPT and not batch.count:
+        return [_collected(batch.part([i], guide), plan) for i in range(len(some))]
+    one = len(some) == 1 and plan.options.max_solutions == 1
+    if batch.workers > 1 and one and plan.search == "nogoods":
         from dibs.search.portfolio import side_by_side
 
         takes = guide if guide is not None and guide.refusal(some[0].structure) is None else None
@@ -141,6 +159,45 @@ def search_all(batch: Batch, plan: Plan) -> list[Outcome | None]:
     search = _searcher(batch, plan)
     search.run(guide, **how)
     return search.outcomes()
+
+
+def streamed(batch: Batch, plan: Plan) -> Generator[Sequence[Any], None, Outcome | None]:
+    """The solutions of the only instance as they are found, a few at a time; the outcome at the end, without them.
+
+    What a tree search finds before the nogood search takes over is kept back until it has ended: it may find no more.
+    """
+    if plan.easy is not None:
+        [outcome] = search_all(replace(batch, guide=None), _first(plan))
+        if outcome is None or outcome.status is not Status.LIMIT:
+            yield () if outcome is None else outcome.found
+            return outcome
+        left = _rest(plan, outcome)
+        if left is None:
+            yield outcome.found
+            return outcome
+        plan = left
+    search = _searcher(batch, plan)
+    while True:
+        search.run(batch.guide, lambda: batch.stopped() or search.ready, batch.turn)
+        [found] = search.outcomes()
+        if found is not None:
+            yield found.found
+            return found
+        if batch.stopped():
+            return None
+        yield search.take()
+
+
+def _collected(batch: Batch, plan: Plan) -> Outcome | None:
+    """The outcome of the only instance, with more solutions than a search has room for."""
+    stream = streamed(batch, plan)
+    found: list[Any] = []
+    while True:
+        try:
+            found += next(stream)
+        except StopIteration as end:
+            outcome: Outcome | None = end.value
+            return outcome and replace(outcome, solution=found[0] if found else None, others=tuple(found[1:]))
 
 
 def _sooner(plan: Plan, seconds: float) -> Plan:
@@ -169,23 +226,33 @@ def _tables_built(batch: Batch, plan: Plan) -> tuple[Outcome | None, Plan]:
     return None, _sooner(plan, (clock() - begin) / count)
 
 
-def _relayed(batch: Batch, plan: Plan) -> list[Outcome | None]:
-    """A plain tree search for a few nodes, then the search of the plan for what that leaves, within limits of both."""
-    assert plan.easy is not None
+def _first(plan: Plan) -> Plan:
+    """The plain tree search before the search of a plan."""
     o = plan.options
-    nodes = plan.easy if o.max_nodes is None else min(plan.easy, o.max_nodes)
-    first = Options(level=o.level, tie="impact", order=o.order, seed=o.seed, max_nodes=nodes, max_seconds=o.max_seconds)
-    outcomes = search_all(replace(batch, guide=None), Plan.exactly(first))
+    nodes = plan.easy if o.max_nodes is None or plan.easy is None else min(plan.easy, o.max_nodes)
+    limited = Options(max_nodes=nodes, max_seconds=o.max_seconds, max_solutions=o.max_solutions)
+    return Plan.exactly(replace(limited, level=o.level, tie="impact", order=o.order, seed=o.seed))
+
+
+def _rest(plan: Plan, begun: Outcome) -> Plan | None:
+    """The search of a plan after that, within limits of both; None where nothing is left."""
+    o = plan.options
+    nodes = None if o.max_nodes is None else o.max_nodes - begun.nodes
+    seconds = None if o.max_seconds is None else o.max_seconds - begun.seconds
+    if nodes == 0 or (seconds is not None and seconds <= 0):
+        return None
+    return replace(plan, options=replace(o, max_nodes=nodes, max_seconds=seconds), easy=None)
+
+
+def _relayed(batch: Batch, plan: Plan) -> list[Outcome | None]:
+    """A plain tree search for a few nodes, then the search of the plan for what that leaves."""
+    outcomes = search_all(replace(batch, guide=None), _first(plan))
     for i, begun in enumerate(outcomes):
         if begun is None or begun.status is not Status.LIMIT or batch.stopped():
             continue
-        left_nodes = None if o.max_nodes is None else o.max_nodes - begun.nodes
-        left_seconds = None if o.max_seconds is None else o.max_seconds - begun.seconds
-        if left_nodes == 0 or (left_seconds is not None and left_seconds <= 0):
-            continue
-        rest = replace(plan, options=replace(o, max_nodes=left_nodes, max_seconds=left_seconds), easy=None)
-        [found] = search_all(batch.part([i], batch.guide), rest)
-        outcomes[i] = None if found is None else together(begun, found)
+        if rest := _rest(plan, begun):
+            [found] = search_all(batch.part([i], batch.guide), rest)
+            outcomes[i] = None if found is None else together(begun, found)
     return outcomes
 
 
@@ -214,12 +281,15 @@ def _searcher(batch: Batch, plan: Plan) -> Searcher:
     if plan.search == "tree":
         from dibs.search.tree.search import TreeSearch
 
-        return TreeSearch(some, plan.options, guided=guide is not None, static=static, block=batch.block, places=places)
+        kept = 1 if batch.count else min(plan.options.max_solutions, KEPT)
+        guided, block = guide is not None, batch.block
+        return TreeSearch(some, plan.options, guided=guided, static=static, block=block, answers=kept, places=places)
     if plan.search == "nogoods":
         from dibs.search.nogoods.batch import NogoodSearch
 
         takes = guide is not None and guide.refusal(some[0].structure) is None
-        return NogoodSearch(some, plan.options, guided=takes, static=static, places=places)
+        several: dict[str, Any] = {"over": batch.over, "count": batch.count}
+        return NogoodSearch(some, plan.options, guided=takes, static=static, places=places, **several)
     from dibs.search.external.search import EngineSearch
 
     return EngineSearch(some, plan.options, plan.search, guided=guide is not None, proof=batch.proof)

@@ -109,6 +109,16 @@ class NogoodSearch(Searcher):
             search.calls += passes
             search.guide_seconds += (seconds + self._handing) / len(self._answered)
 
+    @property
+    def ready(self) -> bool:
+        return any(isinstance(search, Enumeration) and search.found for search in self._live.values())
+
+    def take(self) -> list[Any]:
+        [search] = self._live.values()
+        assert isinstance(search, Enumeration)
+        found, search.found = search.found, []
+        return verified([search.instance] * len(found), found)
+
     def outcomes(self) -> list[Outcome | None]:
         return list(self._outcomes)
 

@@ -79,7 +79,7 @@ class Enumeration(Search):
         self.found += [self._true_literals(row.astype(bool)) for row in self._aim.found[:rows]]
         self._aim.counts[every.ROWS] = 0
 
-    def _solved(self) -> tuple[list[NDArray[np.int64]], int]:
+    def _solutions(self) -> tuple[list[NDArray[np.int64]], int]:
         return self.found, self.solutions
 
 

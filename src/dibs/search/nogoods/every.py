@@ -84,7 +84,7 @@ def undecided(m: Memory, aim: Aim) -> Int:
 
 @part
 def put(p: Problem, m: Memory, aim: Aim, literal: Int) -> None:
-    """Make a literal true that has no reason: a decision, or a flip. A partner that is in no group rules out its literal."""
+    """Make a literal true that has no reason: a decision, or a flip. A partner in no group rules out its literal."""
     counts = m.counts
     if literal < aim.counts[WIDTH]:
         m.queue[0], m.queue_group[0] = literal, arrays.NONE

@@ -215,7 +215,7 @@ class Search:
         phase = int(counts[arrays.PHASE])
         if self._going():
             return None
-        true, count = self._solved()
+        true, count = self._solutions()
         solutions = verified([self.instance] * len(true), true) if true else [None]
         nodes, depth = self._nodes, int(counts[arrays.DEPTH])
         return Outcome(
@@ -224,7 +224,7 @@ class Search:
             count, self.calls, self.guide_seconds, nodes, label(self._guided), others=tuple(solutions[1:]),
         )  # fmt: skip
 
-    def _solved(self) -> tuple[list[NDArray[np.int64]], int]:
+    def _solutions(self) -> tuple[list[NDArray[np.int64]], int]:
         """The true literals of solutions, and how many were found."""
         if self.memory.counts[arrays.PHASE] != arrays.SAT:
             return [], 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,9 +126,9 @@ class Inspected(Searcher):
         true[found[:, None], self._chosen(found)] = True  # complements, numbered -1, go to the extra column
         return true[:, :-1]
 
-    def _chosen(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """[rows, domains] the true literal of each domain in the first solution, -1 for a complement."""
-        chosen: NDArray[np.int64] = self._tables.outer[self._tables.base[:-1] + self._searches.answer[rows, 0]]
+    def _chosen(self, rows: NDArray[np.int64], which: Any = 0) -> NDArray[np.int64]:
+        """[rows, domains] the true literal of each domain in a solution (`which`), -1 for a complement."""
+        chosen: NDArray[np.int64] = self._tables.outer[self._tables.base[:-1] + self._searches.answer[rows, which]]
         return chosen
 
     def choices(self, row: int) -> NDArray[np.uint8]:

@@ -56,13 +56,12 @@ def enter(t: Tables, s: Searches, watching: Flag, rich: Flag, rules: Rules, bits
     counts = s.counts
     domain = select(t, s, watching, rules, bits)
     if domain < 0:
-        if counts[state.SOLUTIONS] < len(s.answer):
+        place = counts[state.SOLUTIONS] - counts[state.TAKEN]
+        if place < len(s.answer):
             for i in range(len(s.value)):
-                s.answer[counts[state.SOLUTIONS], i] = s.value[unsigned(i)]
+                s.answer[place, i] = s.value[unsigned(i)]
         counts[state.SOLUTIONS] += 1
-        counts[state.PHASE] = (
-            state.SAT if counts[state.SOLUTIONS] >= rules.wanted or counts[state.TOP] == 0 else state.TRY
-        )
+        counts[state.PHASE] = state.SAT if place + 1 >= rules.wanted or counts[state.TOP] == 0 else state.TRY
         note(s, rich, state.SOLVED, 0)
         return
     if counts[state.NODES] + rules.ask_nodes * counts[state.ASKS] >= counts[state.MOST]:

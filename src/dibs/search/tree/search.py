@@ -72,7 +72,8 @@ class TreeSearch(Inspected):
 
     `block`: how many searches one call of the kernel advances. 1 times each search by itself; more saves call
     overhead, and the time of a block is shared out by the work its searches did.
-    `answers`: how many solutions of each search are kept.
+    `answers`: how many solutions of each search are kept. Where more are wanted, a single search stops when they are
+    there, until they are taken.
     `places`: where each instance stands in the user's list; with the seed it drives `random` choices.
     `traced`: keep the events of every search, see `trace`.
     `ask_nodes`: nodes that an ask counts for at the limit of nodes.
@@ -110,6 +111,7 @@ class TreeSearch(Inspected):
         self._tables = t = tables(self.structure, options.level)
         if options.strategy == "nogoods" or (options.strategy != "dfs" and options.max_solutions > 1):
             raise ValueError(f"strategy = {options.strategy!r}: a plan would have chosen another")
+        self._several = 1 < answers < options.max_solutions and len(instances) == 1
         rich = guided or traced or options.strategy != "dfs"
         several = guided and (options.reuse is not None or options.strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
@@ -135,7 +137,7 @@ class TreeSearch(Inspected):
             ask_nodes=ask_nodes,
             strategy=state.STRATEGIES[options.strategy],
             unit=min(options.restart_base, LONGEST),
-            wanted=min(options.max_solutions, MOST),
+            wanted=min(answers if self._several else options.max_solutions, MOST),
         )
         self._events: list[list[NDArray[np.int64]]] | None = [[] for _ in instances] if traced else None
         most_given = int(s.counts[:, state.GIVEN].max())
@@ -196,6 +198,9 @@ class TreeSearch(Inspected):
             for row in rows:
                 self._events[row].append(self._searches.log[row, : counts[row, state.LOGGED]].copy())
             counts[rows, state.LOGGED] = 0
+        more = self._several and counts[0, state.TOP] and counts[0, state.SOLUTIONS] < self.options.max_solutions
+        if more and counts[0, state.PHASE] == state.SAT:
+            counts[0, state.PHASE] = state.TRY  # it goes on when they are taken
         if len(rows) == 1:
             self.seconds[rows[0]] += took
         else:
@@ -269,7 +274,7 @@ class TreeSearch(Inspected):
         """One for each instance, None where the search is not finished. Every solution has been verified."""
         s = self._searches
         found = np.flatnonzero(s.counts[:, state.SOLUTIONS] > 0)
-        solutions: dict[int, Any] = dict(zip(found.tolist(), self._decoded(found), strict=True))
+        solutions = dict(zip(found.tolist(), self._decoded(found), strict=True))
         phases = s.counts[:, state.PHASE].tolist()
         figures = [state.NODES, state.BACKTRACKS, state.ASKS, state.DEPTH, state.SOLUTIONS, state.TRIES]
         costs = zip(self.seconds.tolist(), self.calls.tolist(), self.guide_seconds.tolist(), strict=True)
@@ -277,7 +282,7 @@ class TreeSearch(Inspected):
         return [
             Outcome(
                 _STATUS[phase],
-                solutions.get(i),
+                next(iter(solutions.get(i, ())), None),
                 nodes,
                 backtracks,
                 asks,
@@ -288,16 +293,35 @@ class TreeSearch(Inspected):
                 guide,
                 tries,
                 self.label,
+                others=tuple(solutions.get(i, ())[1:]),
             )
             if phase in _STATUS
             else None
             for i, (phase, (nodes, backtracks, asks, depth, count, tries), (seconds, calls, guide)) in enumerate(rows)
         ]
 
-    def _decoded(self, rows: NDArray[np.int64]) -> list[Any]:
-        """The solutions of these searches, checked by their family's own code."""
-        if not len(rows):
-            return []
-        chosen = np.sort(self._chosen(rows), axis=1)
+    def _decoded(self, rows: NDArray[np.int64]) -> list[list[Any]]:
+        """The solutions of these searches that are kept, checked by their family's own code."""
+        counts, answers = self._searches.counts, self._searches.answer.shape[1]
+        kept = np.minimum(counts[rows, state.SOLUTIONS] - counts[rows, state.TAKEN], answers)
+        if not kept.any():
+            return [[] for _ in rows]
+        many = np.repeat(rows, kept)
+        end = np.cumsum(kept)
+        chosen = np.sort(self._chosen(many, np.arange(len(many)) - np.repeat(end - kept, kept)), axis=1)
         true = chosen if chosen.min(initial=0) >= 0 else [row[row >= 0] for row in chosen]
-        return verified([self.instances[r] for r in rows], list(true))
+        found = verified([self.instances[r] for r in many.tolist()], list(true))
+        return [found[e - k : e] for e, k in zip(end.tolist(), kept.tolist(), strict=True)]
+
+    @property
+    def ready(self) -> bool:
+        counts = self._searches.counts[0]
+        return self._several and bool(counts[state.SOLUTIONS] > counts[state.TAKEN])
+
+    def take(self) -> list[Any]:
+        [found] = self._decoded(np.zeros(1, np.int64))
+        counts = self._searches.counts[0]
+        counts[state.TAKEN] = counts[state.SOLUTIONS]
+        left = self.options.max_solutions - int(counts[state.SOLUTIONS])
+        self._rules = self._rules._replace(wanted=min(self._searches.answer.shape[1], left))
+        return found

@@ -33,7 +33,8 @@ LOGGED = 16  # events in `log`
 HOPELESS = 17  # open frames when the guide said that there is no solution below the innermost one; 0: it has not
 ARITY = 18  # where clauses are selected: the open literals of the one that was taken; 0 if there was none
 TRIES = 19  # values tried
-COUNTERS = 20
+TAKEN = 20  # solutions that are no longer in `answer`
+COUNTERS = 21
 
 # Events of `Searches.log`: kind << EVENT | what.
 ENTERED, TRIED, FAILED, SOLVED, BEGUN = range(5)  # a domain, an address, -, -, a run's number
@@ -92,7 +93,8 @@ class Searches(NamedTuple):
     lesson: Annotated[NDArray[np.float32], "rows", "ranked_literals"]
     score: Annotated[NDArray[np.float32], "rows", "slots", "ranked_literals"]  # rankings: the guide's answers
     log: Annotated[NDArray[np.int64], "rows", "events"]  # if they are wanted
-    answer: Annotated[NDArray[np.uint8], "rows", "answers", "domains"]  # the first solutions: the value of each domain
+    # The first solutions that are not taken: the value of each domain.
+    answer: Annotated[NDArray[np.uint8], "rows", "answers", "domains"]
     counts: Annotated[NDArray[np.int64], "rows", "counters"]
 
 
@@ -110,7 +112,7 @@ class Rules(NamedTuple):
     ask_nodes: int  # nodes that an ask counts for at the limit of nodes
     strategy: int  # STRATEGIES
     unit: int  # restarts: nodes of the shortest run
-    wanted: int  # stop at this many solutions
+    wanted: int  # stop at this many solutions that are not taken
 
 
 def sizes(t: Tables, slots: int, answers: int = 1, events: int = 0) -> dict[str, int]:

@@ -1,0 +1,145 @@
+"""What else can be asked of a problem: all solutions, how many there are, whether there is one, a sample of them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from dibs.problem.over import literals_over
+from dibs.problem.structure import Instance
+from dibs.search.contract import Ranks
+from dibs.search.options import ALIASES, LIMITS
+from dibs.search.outcome import Outcome, Status
+from dibs.search.slices import MOST
+from dibs.solving import solver
+
+__all__ = ["Sample", "Solutions", "count_solutions", "is_unique", "sample", "solutions"]
+
+COUNTED = 10_000  # `sample` is uniform where there are no more solutions than that,
+COUNTING = 300_000  # and so many nodes are enough to know it
+TRIES = 4  # searches for each solution that `sample` wants and has not found yet
+
+
+class Solutions(Iterator[Any]):
+    """Solutions, each once, as they are found. `close()` ends the search.
+
+    `outcome` is None until they are all found; then its status is SAT, UNSAT, or LIMIT where a limit cut them short.
+    """
+
+    def __init__(self, batches: Generator[Sequence[Any], None, Outcome | None]) -> None:
+        self.outcome: Outcome | None = None
+        self._batches = batches
+        self._each = self._found()
+
+    def _found(self) -> Generator[Any, None, None]:
+        while True:
+            try:
+                batch = next(self._batches)
+            except StopIteration as end:
+                self.outcome = end.value
+                return
+            yield from batch
+
+    def __next__(self) -> Any:
+        return next(self._each)
+
+    def close(self) -> None:
+        self._each.close()
+        self._batches.close()
+
+
+def solutions(
+    problem: Any,
+    limit: int | None = None,
+    *,
+    over: Iterable[Any] | None = None,
+    guide: Ranks | str | None = None,
+    policy: str | None = None,
+    **options: Any,
+) -> Solutions:
+    """Every solution once, as they are found, in constant memory; at most `limit` of them.
+
+    `problem`: an instance or a `Model`. `over`: only these variables count: one solution for each combination of
+    values that they have in any. They are cells ("r1c3") of a grid, numbers of a formula's variables, literals of a
+    `Problem`, variables of a `Model` or their names. Others as in `solve`.
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit = {limit}: it must be 1 or more")
+    if named := sorted({"max_solutions", "count"} & options.keys()):
+        raise ValueError(f"solutions takes no {named[0]}: say limit")
+    if options.get("order") == "oracle":
+        raise ValueError("order = 'oracle' solves the problem first: it is for solve")
+    instance = instance_of(problem)
+    said = {**options, "max_solutions": MOST if limit is None else limit}
+    if over is not None and "root" not in said:
+        said = {"strategy": "nogoods", **said}
+    found = solver(guide, policy, said)
+    mask = None if over is None else literals_over(instance, over)
+    return Solutions(found.stream(instance, mask))
+
+
+def count_solutions(problem: Any, limit: int = 1000, **options: Any) -> int:
+    """How many solutions there are, up to `limit`. The options are those of `solve`."""
+    limits = {*LIMITS, *ALIASES, "workers"} - {"seed"}
+    if cut := sorted(options.keys() & limits):
+        raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
+    said = {**options, "max_solutions": limit}
+    found = solver(said.pop("guide", None), said.pop("policy", None), said)
+    found.count = True
+    [outcome] = found.run([instance_of(problem)], block=1)
+    assert outcome is not None
+    return outcome.solutions
+
+
+def is_unique(problem: Any, **options: Any) -> bool:
+    """Whether there is exactly one solution."""
+    return count_solutions(problem, limit=2, **options) == 1
+
+
+class Sample(list[Any]):
+    """Solutions, no two the same. `uniform`: every set of so many is equally likely; otherwise they are diverse."""
+
+    def __init__(self, found: Iterable[Any], uniform: bool) -> None:
+        super().__init__(found)
+        self.uniform = uniform
+
+
+def sample(problem: Any, n: int, seed: int = 0) -> Sample:
+    """`n` different solutions at random, or all where there are fewer; the same seed, the same sample.
+
+    Where there are at most 10,000 solutions (and 300,000 nodes find them all) they are enumerated, and the sample is
+    *uniform*. Otherwise each comes from a search of its own with random values first: *diverse*, but some solutions
+    are likelier than others. `uniform` says which of the two it is.
+    """
+    if n < 0:
+        raise ValueError(f"n = {n}: it must be 0 or more")
+    instance = instance_of(problem)
+    every = solutions(instance, COUNTED + 1, max_nodes=COUNTING)
+    found = list(every)
+    rng = np.random.default_rng(seed)
+    if every.outcome is not None and every.outcome.status is not Status.LIMIT and len(found) <= COUNTED:
+        return Sample((found[i] for i in rng.permutation(len(found))[:n].tolist()), True)
+    drawn: dict[Any, Any] = {}
+    for _ in range(TRIES * n):
+        if len(drawn) == n:
+            break
+        how: dict[str, Any] = {"strategy": "nogoods", "order": "random", "seed": int(rng.integers(2**40))}
+        with suppress(StopIteration):
+            one = next(solutions(instance, 1, **how))
+            drawn[_key(one)] = one
+    return Sample(drawn.values(), False)
+
+
+def instance_of(problem: Any) -> Instance:
+    """An instance as it is; of a `Model` what it says so far."""
+    made = getattr(problem, "problem", None)
+    instance: Instance = made() if callable(made) else problem
+    return instance
+
+
+def _key(solution: Any) -> Any:
+    """The same for the same solution."""
+    return tuple(solution.items()) if isinstance(solution, dict) else tuple(solution)
