@@ -9,7 +9,7 @@ import pytest
 
 import dibs
 from dibs import Not, Problem
-from dibs.search.nogoods.search import reduced
+from dibs.search.nogoods.layout import completed, reduced
 from dibs.search.root import roots
 from dibs.search.selfcheck import watched
 from dibs.search.tree.tables import tables
@@ -113,6 +113,16 @@ def test_what_is_left_of_a_bound_may_be_special() -> None:
     assert left.need.tolist() == [False, True]
     assert left.least.tolist() == [2]
     assert left.most.tolist() == [3]
+
+
+def test_literals_get_complements_where_groups_have_bounds() -> None:
+    problem = Problem(3, groups=[(0, 2, [0, 1, 2])])
+    left, _ = reduced(problem.structure, np.ones(3, bool), np.zeros(3, bool), "hidden")
+    whole = completed(left)
+    assert whole.helping.tolist() == [3, 4, 5]
+    assert whole.pair.tolist() == [3, 4, 5, 0, 1, 2]
+    assert (whole.need & whole.exclusive).tolist() == [True] * 3
+    assert whole.group_member.tolist() == [0, 3, 1, 4, 2, 5, 0, 1, 2]
 
 
 def test_what_a_group_needs_is_taken_at_once() -> None:

@@ -33,23 +33,31 @@ def blame(p: Problem, m: Memory, group: Int, spared: Int) -> None:
     if bounded:
         switched(p, m, group)
     end = m.counts[arrays.TRAIL] if spared < 0 else m.position[spared]
+    enough = p.group_start[group + 1] - p.group_start[group]  # members of which the rest is too few, or just enough
+    if bounded:
+        enough -= p.least[group - len(p.need)] - (spared < 0)
     for i in range(p.group_start[group], p.group_start[group + 1]):
         literal = p.group_member[i]
-        if literal == spared or m.level[literal] == 0:
+        if literal == spared:
             continue
-        if bounded and (m.state[literal] != arrays.FALSE or m.position[literal] > end):
-            continue
-        doubt(p, m, literal)
+        if bounded:
+            if m.state[literal] != arrays.FALSE or m.position[literal] > end or enough == 0:
+                continue
+            enough -= 1
+        if m.level[literal] > 0:
+            doubt(p, m, literal, end)
 
 
 @part
-def doubt(p: Problem, m: Memory, literal: Int) -> None:
-    """See what made a literal false."""
-    reason = m.reason[literal]
-    if reason >= len(m.state):
-        charge(p, m, reason - len(m.state), literal)
-    elif reason >= 0:
+def doubt(p: Problem, m: Memory, literal: Int, end: Int) -> None:
+    """See what made a literal false, or the one literal that says so, where that was true before `end` of the trail."""
+    reason, pair = m.reason[literal], p.pair[literal]
+    if 0 <= reason < len(m.state):
         see(m, reason)
+    elif pair >= 0 and m.state[pair] == arrays.TRUE and m.position[pair] < end:
+        see(m, pair)
+    elif reason >= 0:
+        charge(p, m, reason - len(m.state), literal)
     else:
         accuse(m, -2 - reason, literal)
 
@@ -96,7 +104,9 @@ def follows(p: Problem, m: Memory, literal: Int) -> bool:
             continue
         if bounded and (m.state[other] != arrays.FALSE or m.position[other] > m.position[literal]):
             continue
-        reason = m.reason[other]
+        reason, pair = m.reason[other], p.pair[other]
+        if pair >= 0 and m.seen[pair] and m.position[pair] < m.position[literal]:
+            continue
         if reason >= len(m.state):
             if not charged(p, m, reason - len(m.state), other):
                 return False

@@ -83,7 +83,7 @@ def fail(p: Problem, m: Memory) -> None:
     if group >= len(m.left):
         denied = group - len(m.left)
         if m.level[denied] > 0:
-            doubt(p, m, denied)
+            doubt(p, m, denied, counts[arrays.TRAIL])
     elif group < 0:
         accuse(m, counts[arrays.BROKEN], -1)
     elif group >= len(p.need) and m.held[group] > p.most[group - len(p.need)]:

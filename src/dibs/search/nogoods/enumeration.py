@@ -31,6 +31,8 @@ class Enumeration(Search):
     `found` has the true literals of each; whoever takes them away makes room. With `count` it has only the first.
     """
 
+    completes = False  # every literal gets a partner, once there is a solution
+
     def __init__(self, *of: Any, over: Bools | None = None, count: bool = False, **rest: Any) -> None:
         super().__init__(*of, **rest)
         self.found: list[NDArray[np.int64]] = []
@@ -94,7 +96,7 @@ def doubled(p: Problem) -> tuple[Problem, NDArray[np.int32]]:
     partner[alone] = literals + np.arange(len(alone))
     more = {name: getattr(p, name) for name in ("literal_start", "bound_start")}
     more = {name: np.append(start, np.full(len(alone), start[-1], np.int32)) for name, start in more.items()}
-    return p._replace(**more), np.append(partner, alone)
+    return p._replace(**more, pair=np.append(p.pair, np.full(len(alone), -1, np.int32))), np.append(partner, alone)
 
 
 def carried(m: Memory, p: Problem) -> Memory:

@@ -22,7 +22,8 @@ from dibs.search.nogoods import arrays, assume
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.nogoods.dives import Dives
-from dibs.search.nogoods.search import NEVER, Bools, Search, _spread, label
+from dibs.search.nogoods.layout import extended
+from dibs.search.nogoods.search import NEVER, Bools, Search, label
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 from dibs.search.slices import MOST
@@ -47,6 +48,8 @@ class Switch:
 
 class Incremental(Search):
     """One search for many calls. `instance` has no givens; `asks`: how often the guide may be asked in a call."""
+
+    completes = False  # it numbers complements itself
 
     def __init__(self, instance: Instance, options: Options, asks: int = 0) -> None:
         every = np.ones(instance.structure.literals, bool)
@@ -264,36 +267,6 @@ class Call(NogoodSearch):
         self._waiting = None
         self._answered = []
         self._handing = 0.0
-
-
-def extended(
-    base: Problem, literals: int, pairs: Sequence[tuple[int, int]], guarded: Sequence[tuple[int, int, int, list[int]]]
-) -> Problem:
-    """A problem with more literals: exactly one of each of `pairs`, and groups (selector, least, most, literals)."""
-    special, first = len(base.need), base.group_start[len(base.need)]
-    sizes = np.diff(base.group_start)
-    size = np.concatenate([
-        sizes[:special], np.full(len(pairs), 2), sizes[special:], np.array([len(g[3]) for g in guarded], np.int64),
-    ])  # fmt: skip
-    member = np.concatenate([
-        base.group_member[:first], np.array(pairs, np.int64).ravel(), base.group_member[first:],
-        np.array([literal for g in guarded for literal in g[3]], np.int64),
-    ]).astype(np.int64)  # fmt: skip
-    group = np.repeat(np.arange(len(size)), size)
-    order = np.argsort(member, kind="stable")
-    kind = (group < special + len(pairs))[order]
-    of, groups = member[order], group[order].astype(np.int32)
-    both = np.ones(len(pairs), bool)
-    i4 = np.int32
-    return Problem(
-        np.concatenate([[0], np.cumsum(size)]).astype(i4), member.astype(i4),
-        _spread(of[kind], literals), groups[kind],
-        np.concatenate([base.exclusive, both]), np.concatenate([base.need, both]),
-        _spread(of[~kind], literals), groups[~kind],
-        np.concatenate([base.least, np.array([g[1] for g in guarded], i4)]),
-        np.concatenate([base.most, np.array([g[2] for g in guarded], i4)]),
-        np.concatenate([base.selector, np.array([g[0] for g in guarded], i4)]),
-    )  # fmt: skip
 
 
 def hand_over(before: Problem, old: Memory, after: Problem, new: Memory) -> None:

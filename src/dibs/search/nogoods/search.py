@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.clock import clock
-from dibs.problem.structure import Instance, Level, Need, Structure
+from dibs.problem.structure import Instance
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.alldifferent import unmatched
-from dibs.search.nogoods.arrays import Problem
 from dibs.search.nogoods.dives import GROUPS, Dives
+from dibs.search.nogoods.layout import completed, reduced
 from dibs.search.nogoods.walker import Walker
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
@@ -46,6 +46,8 @@ def label(guided: bool) -> str:
 class Search:
     """One instance, from its root on; the guide may be asked `asks` times, and no more often than the options say."""
 
+    completes = True  # literals get complements where groups have bounds
+
     def __init__(
         self,
         instance: Instance,
@@ -63,9 +65,11 @@ class Search:
         self.guide_seconds = 0.0
         self._true = np.flatnonzero(true)
         self.problem, self.open = reduced(instance.structure, open_, true, options.level)
+        if self.completes and instance.structure.bounded:
+            self.problem = completed(self.problem)
         self.memory = arrays.memory(self.problem)
         if options.order == "random":
-            self.memory.score[:] = np.random.default_rng((options.seed, place)).random(len(self.open))
+            self.memory.score[: len(self.open)] = np.random.default_rng((options.seed, place)).random(len(self.open))
         self._unit = min(options.restart_base, LONGEST)
         self._slice = FIRST_NODES  # nodes until the next look at the clock
         self._most = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
@@ -176,7 +180,7 @@ class Search:
 
     def literals(self) -> tuple[Bools, Bools]:
         """[literals of the structure] which are open, and which are true."""
-        state = self.memory.state
+        state = self.memory.state[: len(self.open)]
         open_, true = np.zeros((2, self.instance.structure.literals), bool)
         open_[self.open[state == arrays.OPEN]] = True
         true[self._true] = True
@@ -191,8 +195,9 @@ class Search:
         """
         m = self.memory
         open_ = m.state == arrays.OPEN
+        open_[len(self.open) :] = False
         with np.errstate(over="ignore"):
-            m.score[open_] = scores[self.open[open_]]
+            m.score[open_] = scores[self.open[np.flatnonzero(open_)]]
         if self._at_root:
             member = self.problem.group_member
             sure = np.append(np.where(open_, m.score, -np.inf)[member], -np.inf)  # the last group may be empty
@@ -229,47 +234,3 @@ class Search:
         if self.memory.counts[arrays.PHASE] != arrays.SAT:
             return [], 0
         return [np.flatnonzero(self.literals()[1])], 1
-
-
-def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tuple[Problem, NDArray[np.int64]]:
-    """What a root leaves open, and its literals as the structure numbers them. `open_`, `true` [literals].
-
-    At level `naked` nothing follows from needs that other groups imply.
-    """
-    literals = np.flatnonzero(open_)
-    held = np.bincount(_pairs(structure, np.flatnonzero(true))[1], minlength=structure.groups)
-    member, group = _pairs(structure, literals)  # pairs; members by their place in `literals`
-    sizes = np.bincount(group, minlength=structure.groups)
-    needed = structure.need >= (Need.REQUIRED if level == "naked" else Need.IMPLIED)
-    least = np.maximum(np.where(needed, structure.least, 0) - held, 0)
-    most = np.minimum(structure.most - held, sizes)
-    special = ((most == 1) | (most == sizes)) & (least <= 1)  # what is left of a bound may be of a special kind
-    said = (least > 0) | (most < sizes)
-    first, second = np.flatnonzero(special & said), np.flatnonzero(~special & said)
-    number = np.full(structure.groups, -1)
-    number[first], number[second] = np.arange(len(first)), np.arange(len(second)) + len(first)
-    left = np.concatenate([first, second])
-    member, group = member[said[group]], number[group[said[group]]]
-    start = np.concatenate([[0], np.cumsum(sizes[left])])
-    kind = group < len(first)
-    i4 = np.int32
-    return Problem(
-        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4),
-        _spread(member[kind], len(literals)), group[kind].astype(i4), (most == 1)[first], (least == 1)[first],
-        _spread(member[~kind], len(literals)), group[~kind].astype(i4),
-        least[second].astype(i4), most[second].astype(i4), np.full(len(second), -1, i4),
-    ), literals  # fmt: skip
-
-
-def _spread(member: NDArray[np.int64], literals: int) -> NDArray[np.int32]:
-    """[literals + 1] where the groups of each literal begin, in a list that goes by literals."""
-    return np.concatenate([[0], np.cumsum(np.bincount(member, minlength=literals))]).astype(np.int32)
-
-
-def _pairs(structure: Structure, literals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """All pairs of one of these literals, by its place among them, and a group that it is in."""
-    begin, group = structure.memberships
-    count = begin[literals + 1] - begin[literals]
-    place = np.repeat(np.arange(len(literals)), count)
-    skipped = begin[literals] - (np.cumsum(count) - count)
-    return place, group[np.arange(len(place)) + skipped[place]]

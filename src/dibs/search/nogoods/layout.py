@@ -1,0 +1,110 @@
+"""A problem as arrays: what a root leaves open, and literals and groups that come on top of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.problem.structure import Level, Need, Structure
+from dibs.search.nogoods.arrays import Problem
+
+Bools = NDArray[np.bool_]
+
+
+def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tuple[Problem, NDArray[np.int64]]:
+    """What a root leaves open, and its literals as the structure numbers them. `open_`, `true` [literals].
+
+    At level `naked` nothing follows from needs that other groups imply.
+    """
+    literals = np.flatnonzero(open_)
+    held = np.bincount(_pairs(structure, np.flatnonzero(true))[1], minlength=structure.groups)
+    member, group = _pairs(structure, literals)  # pairs; members by their place in `literals`
+    sizes = np.bincount(group, minlength=structure.groups)
+    needed = structure.need >= (Need.REQUIRED if level == "naked" else Need.IMPLIED)
+    least = np.maximum(np.where(needed, structure.least, 0) - held, 0)
+    most = np.minimum(structure.most - held, sizes)
+    special = ((most == 1) | (most == sizes)) & (least <= 1)  # what is left of a bound may be of a special kind
+    said = (least > 0) | (most < sizes)
+    first, second = np.flatnonzero(special & said), np.flatnonzero(~special & said)
+    pair = np.full(len(literals), -1)
+    if structure.bounded or structure.family == "cnf":  # grids would have few of them
+        two = ((least == 1) & (most == 1) & (sizes == 2))[group]
+        one, other = member[two][np.argsort(group[two], kind="stable")].reshape(-1, 2).T
+        pair[one], pair[other] = other, one
+    number = np.full(structure.groups, -1)
+    number[first], number[second] = np.arange(len(first)), np.arange(len(second)) + len(first)
+    left = np.concatenate([first, second])
+    member, group = member[said[group]], number[group[said[group]]]
+    start = np.concatenate([[0], np.cumsum(sizes[left])])
+    kind = group < len(first)
+    i4 = np.int32
+    return Problem(
+        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4),
+        _spread(member[kind], len(literals)), group[kind].astype(i4), (most == 1)[first], (least == 1)[first],
+        _spread(member[~kind], len(literals)), group[~kind].astype(i4),
+        least[second].astype(i4), most[second].astype(i4), np.full(len(second), -1, i4),
+        pair.astype(i4), np.zeros(0, i4),
+    ), literals  # fmt: skip
+
+
+def completed(p: Problem) -> Problem:
+    """The problem with a complement for each literal that has none, which nobody branches on.
+
+    A literal may be false for many reasons where groups have bounds. A complement says it by itself: shorter nogoods.
+    """
+    literals = len(p.pair)
+    alone = np.flatnonzero(p.pair < 0)
+    helping = literals + np.arange(len(alone))
+    pairs = list(zip(alone.tolist(), helping.tolist(), strict=True))
+    return extended(p, literals + len(alone), pairs, [])._replace(helping=helping.astype(np.int32))
+
+
+def extended(
+    base: Problem, literals: int, pairs: Sequence[tuple[int, int]], guarded: Sequence[tuple[int, int, int, list[int]]]
+) -> Problem:
+    """A problem with more literals: exactly one of each of `pairs`, and groups (selector, least, most, literals)."""
+    special, first = len(base.need), base.group_start[len(base.need)]
+    sizes = np.diff(base.group_start)
+    size = np.concatenate([
+        sizes[:special], np.full(len(pairs), 2), sizes[special:], np.array([len(g[3]) for g in guarded], np.int64),
+    ])  # fmt: skip
+    member = np.concatenate([
+        base.group_member[:first], np.array(pairs, np.int64).ravel(), base.group_member[first:],
+        np.array([literal for g in guarded for literal in g[3]], np.int64),
+    ]).astype(np.int64)  # fmt: skip
+    group = np.repeat(np.arange(len(size)), size)
+    order = np.argsort(member, kind="stable")
+    kind = (group < special + len(pairs))[order]
+    of, groups = member[order], group[order].astype(np.int32)
+    both = np.ones(len(pairs), bool)
+    i4 = np.int32
+    pair = np.full(literals, -1, i4)
+    pair[: len(base.pair)] = base.pair
+    for one, other in pairs:
+        pair[one], pair[other] = other, one
+    return Problem(
+        np.concatenate([[0], np.cumsum(size)]).astype(i4), member.astype(i4),
+        _spread(of[kind], literals), groups[kind],
+        np.concatenate([base.exclusive, both]), np.concatenate([base.need, both]),
+        _spread(of[~kind], literals), groups[~kind],
+        np.concatenate([base.least, np.array([g[1] for g in guarded], i4)]),
+        np.concatenate([base.most, np.array([g[2] for g in guarded], i4)]),
+        np.concatenate([base.selector, np.array([g[0] for g in guarded], i4)]),
+        pair, base.helping,
+    )  # fmt: skip
+
+
+def _spread(member: NDArray[np.int64], literals: int) -> NDArray[np.int32]:
+    """[literals + 1] where the groups of each literal begin, in a list that goes by literals."""
+    return np.concatenate([[0], np.cumsum(np.bincount(member, minlength=literals))]).astype(np.int32)
+
+
+def _pairs(structure: Structure, literals: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs of one of these literals, by its place among them, and a group that it is in."""
+    begin, group = structure.memberships
+    count = begin[literals + 1] - begin[literals]
+    place = np.repeat(np.arange(len(literals)), count)
+    skipped = begin[literals] - (np.cumsum(count) - count)
+    return place, group[np.arange(len(place)) + skipped[place]]
