@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from dibs import Options
-from dibs.search.plan import POLICIES, Request
+from dibs.search.plan import Request
+from dibs.search.policies import POLICIES
 
 
 def table() -> list[str]:

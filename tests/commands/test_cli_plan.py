@@ -11,7 +11,8 @@ import pytest
 
 import dibs
 from dibs.problem import Instance
-from dibs.search.plan import GUIDANCE, OPTIONS, POLICIES
+from dibs.search.plan import GUIDANCE, OPTIONS
+from dibs.search.policies import POLICIES
 from oddities import odd_formula
 from shell import PUZZLE, SEARCHED, UNSAT, Run, runner
 

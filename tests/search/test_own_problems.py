@@ -11,8 +11,8 @@ import dibs
 from classic import pigeons, queens
 from dibs import Problem, Status
 from dibs.search.outcome import Outcome
-from dibs.search.plan import OWN_TREE as EASY
 from dibs.search.plan import Request
+from dibs.search.policies import OWN_TREE as EASY
 from dibs.search.solver import Solver
 from judge import solutions
 from randoms import mixture

@@ -19,7 +19,8 @@ from dibs.guide.lazy import LazyGuide
 from dibs.problem.structure import Structure
 from dibs.search.guidance import LARGE_SUDOKU, SUITED, suited_name
 from dibs.search.options import ALIASES
-from dibs.search.plan import BY_SIZE, FREE, POLICIES, RUN, Plan, Request, without_guide
+from dibs.search.plan import Plan, Request, without_guide
+from dibs.search.policies import BY_SIZE, FREE, POLICIES, RUN
 from dibs.search.tree.search import TreeSearch
 from guides import BAD, Scored, seeded
 
@@ -91,7 +92,8 @@ def test_what_was_said_is_in_the_plan_or_is_refused(policy: str | None, own_guid
                 for name, value in both.items():
                     if known or hasattr(plan.options, name):
                         assert in_plan(plan, name) == value, (request, problem)
-                assert plan.search == ("nogoods" if plan.options.strategy == "nogoods" else "tree")
+                search = plan.first if plan.search == "cadical195" else plan.search
+                assert search == ("nogoods" if plan.options.strategy == "nogoods" else "tree")
                 assert plan.options.strategy != "restarts" or plan.options.max_solutions == 1
             done += plan is not None
             refused += plan is None
@@ -128,7 +130,8 @@ def test_only_who_says_nothing_about_how_to_search_gets_auto() -> None:
 def test_policies_choose_by_the_problem() -> None:
     for policy, problem in product(FREE, SMALL):
         plan = Request(policy).plan(problem.structure)
-        assert (plan.search, plan.options) == ("tree", Request(policy).options)
+        if (policy, problem.family) != ("auto", "cnf"):
+            assert (plan.search, plan.options) == ("tree", Request(policy).options)
     for medium in MEDIUM:  # a short plain search first; but guided from the first node on, if that is said
         plan = Request("auto").plan(medium.structure)
         assert (plan.search, plan.easy, plan.options.guide_after) == ("nogoods", BY_SIZE[1].tree, 1_000)
@@ -220,6 +223,8 @@ def test_a_plan_says_all_that_is_used() -> None:
         assert ("guide" in told) == plan.guided
         words = plan.describe()
         first = "tree" if plan.search == "tree" else "plain tree search for" if plan.easy else "nogood"
+        if plan.first == "nogoods":
+            first = "nogood search for"
         assert words.startswith(first)
         assert (plan.guidance.guide or "no guide") in words
 
@@ -332,3 +337,42 @@ def test_what_looks_at_domains_is_a_search_of_domains_in_a_large_grid(policy: st
     for grid in (next(latin(1, order=20, holes=0.2, seed=1)), next(sudoku(1, box=(5, 5), kept=0.6, seed=1))):
         outcome = dibs.solve(grid, policy=policy, nodes=2000, **said)
         assert outcome.status in ("SAT", "LIMIT")
+
+
+def test_formulas_that_are_not_easy_are_for_cadical() -> None:
+    random3 = CNF(20, [[i + 1, (i + 7) % 20 + 1, -((i + 12) % 20) - 1] for i in range(20)])
+    parity = CNF(3, [[1, 2, 3], [1, -2, -3], [-1, 2, -3], [-1, -2, 3]])
+    plan, other = dibs.plan(random3), dibs.plan(parity)
+    assert (plan.search, plan.first, plan.guidance.guide) == ("cadical195", "nogoods", "sat")
+    assert (other.search, other.guided) == ("cadical195", False)
+    assert "this is not random 3-SAT" in other.describe()
+    assert dibs.plan(parity, policy="auto", guide="sat").guided  # it was said
+    limited = dibs.plan(random3, max_nodes=10)
+    assert limited.search == "nogoods"
+    assert limited.options.max_nodes == 10
+    assert "max_nodes is not for CaDiCaL" in limited.describe()
+    assert dibs.plan(random3, max_solutions=2).search == "tree"
+
+
+def test_formulas_without_python_sat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.search.formulas.find_spec", lambda name: None)
+    formula = CNF(3, [[1, 2], [-1, 3]])
+    plan = dibs.plan(formula)
+    assert (plan.search, plan.easy) == ("nogoods", None)
+    assert "pip install 'dibs[sat]'" in plan.describe()
+    assert dibs.solve(formula).status == "SAT"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_the_first_search_leaves_is_answered(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One node of the nogood search, then CaDiCaL: the answers are the same, the cost is that of both."""
+    monkeypatch.setattr("dibs.search.plan.NODES", 1)
+    rng = np.random.default_rng(seed)
+    both = set()
+    for _ in range(30):
+        clauses = [(rng.permutation(12)[:2] + 1) * rng.choice([-1, 1], 2) for _ in range(15)]
+        formula = CNF(12, [clause.tolist() for clause in clauses])
+        outcome = dibs.solve(formula, max_seconds=60)
+        assert outcome.status == dibs.solve(formula, policy="plain").status
+        both.add(outcome.search)
+    assert both == {"nogoods", "cadical195"}

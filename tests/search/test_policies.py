@@ -15,7 +15,8 @@ import dibs
 from dibs import CNF, Asks, Options, Outcome, Problem, Sudoku
 from dibs.bench.instances import load
 from dibs.problem import Instance
-from dibs.search.plan import POLICIES, Request
+from dibs.search.plan import Request
+from dibs.search.policies import POLICIES
 from dibs.search.race import race
 from dibs.search.tree import search as engine_module
 from dibs.search.tree.search import TreeSearch

@@ -14,7 +14,7 @@ import numpy as np
 from dibs.commands.fields import Given
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.search.plan import PolicyName
+from dibs.search.policies import PolicyName
 
 # Guides by name, threads that are there; the names of files are tested by themselves.
 SPECIAL: dict[str, tuple[Any, ...]] = {"guide": ("auto", "relational", "relational-latin", "sat"), "threads": (1, 2)}

@@ -21,7 +21,8 @@ from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.search.plan import POLICIES, PolicyName, Request, without_guide
+from dibs.search.plan import Request, without_guide
+from dibs.search.policies import POLICIES, PolicyName
 from dibs.search.tree import kernel_ready
 from dibs.writing import explained, write
 

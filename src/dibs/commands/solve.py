@@ -21,7 +21,8 @@ from dibs.problem.reading import Family, Item
 from dibs.search import Outcome
 from dibs.search.external.proof import about_proof
 from dibs.search.external.registry import ENGINES, EngineName
-from dibs.search.plan import PolicyName, Request
+from dibs.search.plan import Request
+from dibs.search.policies import PolicyName
 from dibs.search.solver import Solver
 from dibs.search.stream import cores, solve_batches
 from dibs.search.tree import kernel_ready

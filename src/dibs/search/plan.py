@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from math import inf
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from dibs.problem.structure import WIDEST, Structure
 from dibs.search.external.registry import ENGINES, check_guide, find
+from dibs.search.formulas import GUIDED_NODES, NODES, engine_after, random_like
 from dibs.search.guidance import Guidance, suited_name
 from dibs.search.options import (
     ALIASES,
@@ -26,57 +27,7 @@ from dibs.search.options import (
     OF_TREE,
     Options,
 )
-
-PolicyName = Literal["auto", "guided", "paper", "plain"]
-
-RUN = 256  # failures of the shortest run of the nogood search, by default
-
-
-class Shares(NamedTuple):
-    """What policies `auto` and `guided` give to each search, in nodes, for problems of up to so many cells."""
-
-    cells: float
-    tree: float  # of the tree search before the nogood search takes over
-    guide_after: int  # of the nogood search before its guide comes in
-
-
-# Of grids: a node costs more in a larger one, and a nogood is worth more. 10x10, 16x16, and what is larger.
-BY_SIZE = (Shares(100, inf, 1_000), Shares(256, 100, 1_000), Shares(inf, 0, 96))
-OWN_TREE = 1_000  # `Shares.tree` of a user's own problem
-
-
-def shares(structure: Structure) -> Shares:
-    """Those of a problem, by its family and size."""
-    found = next(one for one in BY_SIZE if structure.decisions <= one.cells)
-    if structure.family in ("sudoku", "latin"):
-        return found
-    return found._replace(tree=OWN_TREE if structure.family == "problem" else inf)
-
-
-@dataclass(frozen=True)
-class Policy:
-    """A way to search by name: data, no code."""
-
-    help: str
-    fields: Mapping[str, Any]
-
-
-_PLAIN = {"level": "hidden", "tie": "impact"}
-_GUIDED = {**_PLAIN, "select": "confident", "reuse": 0.9, "strategy": "restarts", "guide": "auto"}
-
-POLICIES: Mapping[str, Policy] = {
-    "auto": Policy(
-        "plain search; a guided one beside it once an instance has proved to be hard; nogoods in large grids",
-        {**_GUIDED, "guide_after": 1_000},
-    ),
-    "guided": Policy("guided from the first node on, asked rarely, with restarts", _GUIDED),
-    "paper": Policy(
-        "DiBS as in the paper: asked about the order of two values, depth first",
-        {"level": "naked", "trigger": "binary", "guide": "relational"},
-    ),
-    "plain": Policy("classical search, no guide", _PLAIN),
-}
-FREE = ("auto", "guided")  # policies that choose the search by the problem
+from dibs.search.policies import FREE, POLICIES, RUN, shares
 
 OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
@@ -93,7 +44,8 @@ class Plan:
     guidance: Guidance  # `guide` is a guide's name or folder, never `auto`; None: no guide that has a name
     guided: bool  # a guide is asked, by name or the user's own
     notes: tuple[str, ...] = ()  # what was decided, and why
-    easy: int | None = None  # nodes of a plain tree search that goes first; the nogood search gets what that leaves
+    easy: int | None = None  # nodes of a plain search that goes first; the search above gets what that leaves
+    first: str = "tree"  # which search that is: tree or nogoods
 
     @property
     def raced(self) -> bool:
@@ -129,7 +81,7 @@ class Plan:
         guidance = {
             name: getattr(self.guidance, name) for name in GUIDANCE if self.guidance.guide and name not in unused
         }
-        first = {} if self.easy is None else {"easy": self.easy}
+        first = {} if self.easy is None else {"easy": self.easy, "first": self.first}
         return {"search": self.search, **first, **options, **guidance, "notes": list(self.notes)}
 
 
@@ -246,6 +198,8 @@ class Request:
             search = "nogoods"
             options = self._nogood_options(options, structure)
             if "strategy" not in self.explicit and "root" not in self.explicit:
+                if structure.family == "cnf":
+                    return self._formula(structure, Plan(search, options, guidance, guided, tuple(notes)))
                 easy, why = self._why_nogoods(structure)
                 notes.append(why)
         else:
@@ -256,6 +210,17 @@ class Request:
                     guided, guidance = False, Guidance()
             options = self._tree_options(options, guided)
         return Plan(search, options, guidance, guided, tuple(notes), easy)
+
+    def _formula(self, structure: Structure, plan: Plan) -> Plan:
+        """The nogood search, and for what it leaves CaDiCaL, under the guide's phases where it knows such formulas."""
+        if plan.guided and not self._about_a_guide and not random_like(structure):
+            unlike = "without the guide: this is not random 3-SAT, all that it has learned from"
+            plan = replace(plan, guided=False, guidance=Guidance(), notes=(*plan.notes, unlike))
+        engine, why = engine_after(self.explicit, (*OF_ENGINES, "max_solutions"))
+        plan = replace(plan, notes=(*plan.notes, why))
+        if engine is None:
+            return plan
+        return replace(plan, search=engine, first="nogoods", easy=GUIDED_NODES if plan.guided else NODES)
 
     def _why_nogoods(self, structure: Structure) -> tuple[int | None, str]:
         """Why a policy takes the nogood search, and for how many nodes the tree search may try before."""
@@ -280,6 +245,7 @@ class Request:
             return True
         share = shares(structure).tree
         suits = structure.family == "problem" or share == 0 or (self.policy == "auto" and share < inf)
+        suits |= structure.family == "cnf" and self.policy == "auto" and explicit.get("max_solutions", 1) == 1
         free = self.policy in FREE and not any(name in explicit for name in ("strategy", *OF_TREE))
         orders = explicit.get("order", "ascending") in NOGOOD_ORDERS
         if structure.bounded:
@@ -303,7 +269,7 @@ class Request:
         return replace(
             options,
             strategy="nogoods",
-            root=explicit.get("root", "singles" if "level" in explicit else "locked"),
+            root=explicit.get("root", "singles" if "level" in explicit or structure.family == "cnf" else "locked"),
             restart_base=explicit.get("restart_base", RUN),
             guide_after=after,
             **{name: getattr(usual, name) for name in OF_TREE if name in OPTIONS},
@@ -322,9 +288,8 @@ class Request:
         if options.max_solutions > 1 and options.strategy != "dfs":
             options = replace(options, strategy="dfs")
         if options.strategy == "dfs" and "restart_base" in self.explicit:
-            raise ValueError(
-                f"restart_base = {self.explicit['restart_base']!r} needs strategy restarts or nogoods, not dfs"
-            )
+            base = self.explicit["restart_base"]
+            raise ValueError(f"restart_base = {base!r} needs strategy restarts or nogoods, not dfs")
         return options
 
 
@@ -368,10 +333,12 @@ def _described(plan: Plan) -> list[str]:
     guide = plan.guidance.guide or ("the given guide" if plan.guided else None)
     if o.order == "oracle":
         guide = "an oracle"
+    kind = {"tree": "plain tree", "nogoods": "nogood"}[plan.first]
+    first = f"{kind} search for {plan.easy:,} nodes, then " if plan.easy is not None else ""
     if plan.search not in ("tree", "nogoods"):
         takes = ENGINES[plan.search].takes
-        return [f"engine {plan.search}", f"guide {guide}, asked once for {takes}" if guide else "no guide", *limits]
-    first = f"plain tree search for {plan.easy:,} nodes, then " if plan.easy is not None else ""
+        asked = f"guide {guide}, asked once for {takes}" if guide else "no guide"
+        return [f"{first}engine {plan.search}", asked, *limits]
     if plan.search == "nogoods":
         root = "singles and locked sets" if o.root == "locked" else "singles"
         when = f"asked about the root after {o.guide_after:,} nodes" if o.guide_after else "asked about the root"

@@ -88,7 +88,7 @@ def check_state(p: Problem, m: Memory) -> None:
     state = m.state[p.group_member]
     trail = m.trail[: m.counts[arrays.TRAIL]]
     alive, true = state != arrays.FALSE, state == arrays.TRUE
-    nogoods = int(m.counts[arrays.NOGOODS])
+    nogoods, broken = m.counts[[arrays.NOGOODS, arrays.BROKEN]].tolist()  # with the broken one a call has ended
     watches = sorted(_watches(m))
     faults = {
         "left": (np.bincount(owner[alive], minlength=groups) != m.left).any(),
@@ -98,7 +98,7 @@ def check_state(p: Problem, m: Memory) -> None:
         "trail": len(set(trail.tolist())) != len(trail) or (m.state != arrays.OPEN).sum() != len(trail),
         "weight": not (np.isfinite(m.weight) & (m.weight > 0)).all(),
         "watches": watches != list(range(2 * nogoods)),
-        "nogoods": any((m.state[_nogood(m, c)] == arrays.TRUE).all() for c in range(nogoods)),
+        "nogoods": any((m.state[_nogood(m, c)] == arrays.TRUE).all() for c in range(nogoods) if c != broken),
     }
     for name, wrong in faults.items():
         if wrong:

@@ -134,7 +134,8 @@ class Batch:
 def search_all(batch: Batch, plan: Plan) -> list[Outcome | None]:
     """Outcomes of instances, as a plan says; None where it was stopped."""
     some, guide = batch.some, batch.guide
-    if (plan.search == "tree" or plan.easy is not None) and plan.options.max_seconds is not None:
+    tree = plan.search == "tree" or (plan.easy is not None and plan.first == "tree")
+    if tree and plan.options.max_seconds is not None:
         late, plan = _tables_built(batch, plan)
         if late:
             return [late] * len(some)
@@ -227,9 +228,11 @@ def _tables_built(batch: Batch, plan: Plan) -> tuple[Outcome | None, Plan]:
 
 
 def _first(plan: Plan) -> Plan:
-    """The plain tree search before the search of a plan."""
+    """The plain search before the search of a plan."""
     o = plan.options
     nodes = plan.easy if o.max_nodes is None or plan.easy is None else min(plan.easy, o.max_nodes)
+    if plan.first == "nogoods":
+        return Plan.exactly(replace(o, max_nodes=nodes, guide_after=None, max_asks=None))
     limited = Options(max_nodes=nodes, max_seconds=o.max_seconds, max_solutions=o.max_solutions)
     return Plan.exactly(replace(limited, level=o.level, tie="impact", order=o.order, seed=o.seed))
 
@@ -245,7 +248,7 @@ def _rest(plan: Plan, begun: Outcome) -> Plan | None:
 
 
 def _relayed(batch: Batch, plan: Plan) -> list[Outcome | None]:
-    """A plain tree search for a few nodes, then the search of the plan for what that leaves."""
+    """A plain search for a few nodes, then the search of the plan for what that leaves."""
     outcomes = search_all(replace(batch, guide=None), _first(plan))
     for i, begun in enumerate(outcomes):
         if begun is None or begun.status is not Status.LIMIT or batch.stopped():
@@ -292,4 +295,6 @@ def _searcher(batch: Batch, plan: Plan) -> Searcher:
         return NogoodSearch(some, plan.options, guided=takes, static=static, places=places, **several)
     from dibs.search.external.search import EngineSearch
 
+    if guide is not None:
+        guide.refusal(some[0].structure)  # loads it, where it is loaded when it is needed: that is nobody's time
     return EngineSearch(some, plan.options, plan.search, guided=guide is not None, proof=batch.proof)

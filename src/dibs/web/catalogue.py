@@ -20,7 +20,8 @@ from dibs.problem.sudoku import SIZES
 from dibs.problem.text import InputError
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
-from dibs.search.plan import POLICIES, Request
+from dibs.search.plan import Request
+from dibs.search.policies import POLICIES
 from dibs.web import limits
 
 EXPERIMENTS = {"sudoku": "table1", "cnf": "sat"}

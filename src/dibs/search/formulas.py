@@ -1,0 +1,45 @@
+"""What policy `auto` does with formulas: a short nogood search, then CaDiCaL where python-sat is installed.
+
+Most formulas are easy: the nogood search ends before CaDiCaL would be loaded. On others both take about as many
+conflicts, and CaDiCaL is quicker at each (benchmarks/formulas.py). Where the two differ by more it is by luck.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.util import find_spec
+
+import numpy as np
+
+from dibs.problem.structure import Structure
+from dibs.search.external.registry import ENGINES
+
+ENGINE = "cadical195"
+NODES = 4_000  # of the nogood search before CaDiCaL
+GUIDED_NODES = 1_000  # where CaDiCaL has a guide's phases: it is worth more than what the nogood search would find
+DISTINCT = 0.95  # of the clauses of a random formula have variables that no other clause has
+
+
+def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | None, str]:
+    """The engine that takes over from the nogood search, and why; None where there is none.
+
+    `explicit`: the fields that a user gave; `takes`: those that engines know.
+    """
+    if other := next((name for name in explicit if name not in takes), None):
+        return None, f"nogoods to the end: {other} is not for CaDiCaL"
+    if find_spec("pysat") is None:
+        extra = ENGINES[ENGINE].extra
+        return None, f"nogoods to the end: CaDiCaL needs {ENGINES[ENGINE].needs}, pip install 'dibs[{extra}]'"
+    return ENGINE, "a formula that is not easy is for CaDiCaL"
+
+
+def random_like(structure: Structure) -> bool:
+    """Whether it looks like random 3-SAT, all that the guide `sat` has learned from.
+
+    All clauses have three literals, and hardly any two of them the same variables: those of parities do.
+    """
+    sizes = np.diff(structure.start)[structure.decisions :]
+    if not len(sizes) or (sizes != 3).any():
+        return False
+    variables = np.sort(structure.member[structure.start[structure.decisions] :].reshape(-1, 3) // 2)
+    return bool(len(np.unique(variables, axis=0)) >= DISTINCT * len(sizes))
