@@ -26,3 +26,18 @@ def uncounted(function: Callable[..., Any]) -> Callable[..., Any]:
             _here.still = perf_counter() - begin
 
     return run
+
+
+class Late(Exception):
+    """There was no time for what had to be done before a search."""
+
+
+def never() -> bool:
+    """It is never too late, nobody stops the search: what is asked where nothing else is said."""
+    return False
+
+
+def in_time(late: Callable[[], bool]) -> None:
+    """Raises Late once `late()` is true."""
+    if late():
+        raise Late

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 import dibs
 from classic import queens
+from dibs.clock import Late
 from dibs.problem.structure import Structure
 from dibs.search.tree import tables as building
-from dibs.search.tree.tables import Late, Tables, tables
+from dibs.search.tree.tables import Tables, tables
 
 
 def fresh(structure: Structure) -> Structure:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.clock import clock
+from dibs.clock import clock, never
 from dibs.problem.structure import Instance, Structure
 from dibs.search.outcome import Outcome
 
@@ -169,11 +169,6 @@ def as_guide(found: Ranks) -> Guide:
     if not callable(getattr(found, "rank", None)):
         raise TypeError(f"{type(found).__name__} is not a guide: it has no method rank(asks)")
     return _Adapted(found)
-
-
-def never() -> bool:
-    """Nobody stops the search."""
-    return False
 
 
 class Searcher:

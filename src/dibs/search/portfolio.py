@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from threading import Event, Lock
 from typing import Any
 
+from dibs.clock import never
 from dibs.problem.structure import Instance
-from dibs.search.contract import Guide, never
+from dibs.search.contract import Guide
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status

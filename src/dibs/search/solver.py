@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.clock import clock
+from dibs.clock import Late, clock, never
 from dibs.problem.structure import Instance, Structure
-from dibs.search.contract import Guide, Ranks, Searcher, as_guide, never
+from dibs.search.contract import Guide, Ranks, Searcher, as_guide
 from dibs.search.external.registry import adapter, check_proofs
 from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
@@ -214,7 +214,7 @@ def _tables_built(batch: Batch, plan: Plan) -> tuple[Outcome | None, Plan]:
 
     The plan has the time that is left. Nothing else in a search takes long before its first look at the clock.
     """
-    from dibs.search.tree.tables import Late, tables
+    from dibs.search.tree.tables import tables
 
     begin, structure, count = clock(), batch.some[0].structure, len(batch.some)
     end = begin + count * (plan.options.max_seconds or 0.0)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dibs
+from classic import queens
+from dibs.clock import Late
 from dibs.generate import sat
-from dibs.search.external.formula import PAIRWISE, encode
+from dibs.problem.structure import Instance
+from dibs.search.external.formula import PAIRWISE, Formula, encode
 from dibs.search.plan import Request
 from dibs.search.solver import Solver
 from guides import BAD, SURE, Scored, knowing
@@ -132,3 +136,18 @@ def test_many_at_once(engine: str) -> None:
     for key in ("status", "asks", "calls", "solutions", "search"):
         assert [getattr(one, key) for one in together] == [getattr(one, key) for one in alone]
     assert {one.asks for one in alone} == ({0, 1} if guide else {0})
+
+
+def test_writing_the_formula_is_on_the_clock(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit that ends while groups are written: LIMIT, and the engine has no search."""
+
+    def slow(instance: Instance, written: bool, late: Callable[[], bool]) -> Formula:
+        while not late():
+            pass
+        return encode(instance, written, late)
+
+    monkeypatch.setattr("dibs.search.external.search.encode", slow)
+    outcome = dibs.solve(queens(8), engine=engine, max_seconds=0.02)
+    assert (outcome.status, outcome.nodes) == ("LIMIT", 0)
+    with pytest.raises(Late):
+        encode(queens(8), late=lambda: True)

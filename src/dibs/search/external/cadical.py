@@ -7,4 +7,4 @@ from dibs.search.external.task import Found, Task
 
 
 def run(task: Task) -> Found:
-    return cdcl.run("cadical195", task)
+    return cdcl.run("cadical195", task, interrupts=False)

@@ -6,14 +6,15 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
-from dibs.problem.structure import Need, Structure
+from dibs.clock import in_time
+from dibs.problem.structure import Need
 from dibs.search.external.task import Found, Task
 from dibs.search.outcome import Status
 
 PATIENCE = 0.05  # seconds between two looks at `stopped`
+LOOK = 4096  # variables between two looks at the clock
 STATUS = {
     cp_model.OPTIMAL: Status.SAT,
     cp_model.FEASIBLE: Status.SAT,
@@ -24,9 +25,13 @@ STATUS = {
 
 def run(task: Task) -> Found:
     model = cp_model.CpModel()
-    variables = [model.new_bool_var("") for _ in range(int(np.abs(task.formula.signed).max(initial=0)))]
+    variables: list[Any] = []
+    for z in range(int(np.abs(task.formula.signed).max(initial=0))):
+        if z % LOOK == 0:
+            in_time(lambda: task.left() <= 0)
+        variables.append(model.new_bool_var(""))
     literals = [variables[z - 1] if z > 0 else ~variables[-z - 1] for z in task.formula.signed.tolist()]
-    _constrain(model, literals, task.instance.structure, task.instance.given)
+    _constrain(model, literals, task)
     for z in [] if task.wishes is None else task.formula.literals(task.wishes):
         model.add_hint(variables[abs(z) - 1], z > 0)
     if task.left() <= 0 or task.stopped():
@@ -46,8 +51,10 @@ def run(task: Task) -> Found:
     )
 
 
-def _constrain(model: Any, literals: list[Any], structure: Structure, given: NDArray[np.int64]) -> None:
+def _constrain(model: Any, literals: list[Any], task: Task) -> None:
+    structure, given = task.instance.structure, task.instance.given
     for group in range(structure.groups):
+        in_time(lambda: task.left() <= 0)
         members = [literals[z] for z in structure.members(group).tolist()]
         if structure.beyond[group]:
             model.add_linear_constraint(sum(members), int(structure.least[group]), int(structure.most[group]))

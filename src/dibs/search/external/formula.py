@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import in_time, never
 from dibs.problem.cnf import CNF
 from dibs.problem.structure import Instance, Need, Structure
 from dibs.problem.text import InputError
@@ -39,10 +40,10 @@ class Formula(NamedTuple):
         return [int(z) for z in dict.fromkeys(chosen[chosen != 0].tolist())]
 
 
-def encode(instance: Instance, written: bool = True) -> Formula:
+def encode(instance: Instance, written: bool = True, late: Callable[[], bool] = never) -> Formula:
     """A CNF is taken word for word, so that a proof is about the user's file; others are written from their groups.
 
-    Without `written` there are no clauses, for engines that take the groups themselves.
+    Without `written` there are no clauses, for engines that take the groups themselves. Raises Late once `late()`.
     """
     if isinstance(instance, CNF):
         variable = np.arange(1, instance.variables + 1)
@@ -57,7 +58,7 @@ def encode(instance: Instance, written: bool = True) -> Formula:
     structure = instance.structure
     writer = _Writer(structure.literals)
     if written:
-        writer.write(structure, instance.given)
+        writer.write(structure, instance.given, late)
     return Formula(writer.variables, writer.clauses, np.arange(1, structure.literals + 1))
 
 
@@ -101,7 +102,7 @@ class _Writer:
         self.variables = literals
         self.clauses: list[list[int]] = []
 
-    def write(self, structure: Structure, given: NDArray[np.int64]) -> None:
+    def write(self, structure: Structure, given: NDArray[np.int64], late: Callable[[], bool]) -> None:
         """The givens, what they exclude at once, and the groups over what is left."""
         from dibs.search.root import settle
 
@@ -113,6 +114,7 @@ class _Writer:
         self.clauses += [[-z - 1] for z in np.flatnonzero(dead).tolist()]
         kinds = zip(structure.exclusive.tolist(), (structure.need > Need.NONE).tolist(), strict=True)
         for group, (exclusive, needed) in enumerate(kinds):
+            in_time(late)
             members = structure.members(group)
             if structure.bounded and structure.beyond[group]:
                 held = int(true[members].sum())

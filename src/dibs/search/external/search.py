@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import Late, never
 from dibs.problem.structure import Instance
-from dibs.search.contract import Asks, Searcher, checked, never
+from dibs.search.contract import Asks, Searcher, checked
 from dibs.search.external.formula import encode
 from dibs.search.external.proof import ProofFile
 from dibs.search.external.registry import ENGINES, adapter, check_guide, check_proofs
@@ -101,23 +102,25 @@ class EngineSearch(Searcher):
     def _solve(self, i: int, stopped: Callable[[], bool]) -> Outcome:
         instance, asked = self.instances[i], float(self._guide_seconds[i])
         file = None if self.proof is None else ProofFile(self.proof)
+        limit = float("inf") if self.options.max_seconds is None else self.options.max_seconds - asked
+        end, halt = perf_counter() + limit, Event()  # writing the formula is on the clock, but not the engine's time
         try:
-            formula = encode(instance, written=ENGINES[self.engine].clauses)
+            formula = encode(instance, ENGINES[self.engine].clauses, lambda: perf_counter() >= end)
             begin = perf_counter()
-            limit = float("inf") if self.options.max_seconds is None else self.options.max_seconds - asked
-            halt = Event()
             task = Task(
                 instance=instance,
                 formula=formula,
                 wishes=self._wishes[i],
                 proof=file is not None,
-                left=lambda: begin + limit - perf_counter(),
+                left=lambda: end - perf_counter(),
                 stopped=lambda: halt.is_set() or stopped(),
             )
             found = _aside(lambda: self.adapter.run(task), halt)
             took = perf_counter() - begin if found.seconds is None else found.seconds
             if file is not None and found.proof is not None:
                 file.write(instance, formula, found.proof)
+        except Late:
+            found, took = Found(Status.LIMIT, None, 0, 0), 0.0
         finally:
             if file is not None:
                 file.discard()

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.clock import clock
+from dibs.clock import clock, never
 from dibs.problem.structure import Instance
-from dibs.search.contract import Asks, Searcher, checked, never
+from dibs.search.contract import Asks, Searcher, checked
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.enumeration import Enumeration
 from dibs.search.nogoods.search import Bools, Search, label

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs import declared
-from dibs.clock import clock
+from dibs.clock import clock, never
 from dibs.problem.structure import Instance, Structure
-from dibs.search.contract import Asks, checked, never
+from dibs.search.contract import Asks, checked
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.slices import LONGEST, MOST, fitted

@@ -31,6 +31,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import in_time, never
 from dibs.compiled import entry
 from dibs.machine import trailing_zeros
 from dibs.problem.structure import Level, Need, Structure
@@ -86,11 +87,7 @@ class Tables(NamedTuple):
 _known: WeakKeyDictionary[Structure, dict[Level, Tables]] = WeakKeyDictionary()
 
 
-class Late(Exception):
-    """There was no time to build the tables."""
-
-
-def tables(structure: Structure, level: Level, late: Callable[[], bool] = lambda: False) -> Tables:
+def tables(structure: Structure, level: Level, late: Callable[[], bool] = never) -> Tables:
     """The kernel's view of `structure` at `level`, built once. Raises `Late` once `late()` is true."""
     if structure.bounded:
         raise ValueError("the tree search has no groups with bounds: they are for strategy nogoods, or another engine")
@@ -107,16 +104,11 @@ def copied(structure: Structure, level: Level, of: Tables) -> Structure:
     return found
 
 
-def _in_time(late: Callable[[], bool]) -> None:
-    if late():
-        raise Late
-
-
 def _build(s: Structure, level: Level, late: Callable[[], bool]) -> Tables:
     sizes = np.diff(s.start)
     owner = np.repeat(np.arange(s.groups), sizes)
     branch, outer, base = _domains(s, sizes)
-    _in_time(late)
+    in_time(late)
     domain = np.repeat(np.arange(len(base) - 1), np.diff(base))
     address_of = domain * DOMAIN + np.arange(len(outer)) - base[domain]  # [L] by the kernel's numbering
     inner = np.full(s.literals, -1, np.int64)
@@ -137,7 +129,7 @@ def _build(s: Structure, level: Level, late: Callable[[], bool]) -> Tables:
     if forcing and watched.any():  # literals are looked at one by one: domains are groups like others
         act[branch] = FORCE
         watched |= branch
-    _in_time(late)
+    in_time(late)
     watch_start, watch, group = _watches(s, watched, inner, address, owner, sizes, len(outer))
     lone = watched & (sizes == 1) & (act == FORCE)
 
@@ -145,14 +137,14 @@ def _build(s: Structure, level: Level, late: Callable[[], bool]) -> Tables:
     turned = plane_bit(address_of, values)
     home, spot = domain[inner[s.member]], turned[inner[s.member]]
     inside = s.exclusive[owner]
-    _in_time(late)
+    in_time(late)
     start, group_of = _csr(inner[s.member[inside]], owner[inside], len(outer))
     begin = s.start.copy()  # the structure's own may be read-only by now, for which Numba would compile once more
     mate_start, mate_word, mate_mask = _packed(
         _Lists(start, group_of, domain, begin, home, spot), (values + 1) * rows, late
     )
     row, column = _pairs(home[inside], owner[inside], s.groups)
-    _in_time(late)
+    in_time(late)
     start, group_of = _csr(row, column, domains)
     own = np.arange(domains)
     peer_start, peer_word, peer_mask = _packed(_Lists(start, group_of, own, begin, home, home), max(rows, 1), late)
@@ -311,7 +303,7 @@ def _packed(
     mask, touched = np.zeros(words, np.uint64), np.zeros(words // 64 + 1, np.uint64)
     for filling in (False, True):  # first how many there are: half of the time of a large table is new memory
         for first, last in pairwise(cuts):
-            _in_time(late)
+            in_time(late)
             _pack(lists, first, last, filling, mask, touched, ends, *found)
         if not filling:
             found = np.empty(ends[-1], np.uint32), np.empty(ends[-1], np.uint64)
