@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume screenshots figure-depths figure-sizes results clean
+.PHONY: run test check quick lowest chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -91,6 +91,14 @@ bench-mixed: $(VENV)/.test-installed
 # One large Latin square in a fresh process, against the engines: everything loaded on the clock.
 bench-cold: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/cold.py
+
+# Sessions against fresh calls: digging puzzles, toggling givens, as CPU-time ratios (some minutes).
+bench-session: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/session.py
+
+# 500 contradictory problems: each explanation confirmed by Glucose, with CPU times (some minutes; COUNT=50 fewer).
+why-confirmed: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/why.py $(if $(COUNT),--count $(COUNT))
 
 # Throughput and memory of `dibs solve` on a file of a million puzzles.
 bench-file: $(VENV)/.test-installed

@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dibs.contradiction import Why, why
     from dibs.guide import Asks, DiBS, Guide, Oracle, as_guide, load_guide
     from dibs.modelling import Model
     from dibs.problem import (
@@ -58,6 +59,7 @@ __all__ = [
     "Status",
     "Structure",
     "Sudoku",
+    "Why",
     "WrongSolution",
     "as_guide",
     "count_solutions",
@@ -71,12 +73,13 @@ __all__ = [
     "solutions",
     "solve",
     "solve_many",
+    "why",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
-    parts = ("problem", "guide", "search", "solving", "session", "questions", "modelling")
+    parts = ("problem", "guide", "search", "solving", "session", "questions", "contradiction", "modelling")
     for part in parts if name in __all__ else ():
         module = import_module(f"dibs.{part}")
         if name in module.__all__:

@@ -1,7 +1,7 @@
 """The command line: finds the command, and turns whatever ends it into one line and an exit code.
 
 Exit codes: 0 done, 2 bad input or options or an output that cannot be written, 130 Ctrl-C, 141 nobody reads the
-output any more; a CNF 10 / 20 / 0.
+output any more; a CNF 10 / 20 / 0, and so `why` for all families.
 A new command is a function in `dibs.commands` and an entry of `COMMANDS`.
 """
 
@@ -32,6 +32,7 @@ For example:
   dibs solve 4.....1..3.....2
   dibs solve puzzles.txt --level naked --order lcv --json
   dibs generate sudoku 100 --givens 24-28 --seed 1 --output puzzles.txt
+  dibs why 44.............
   dibs bench baselines
   dibs model eval relational --puzzles sample17
 """
@@ -40,6 +41,7 @@ For example:
 COMMANDS = {
     "solve": "dibs.commands.solve:solve",
     "explain": "dibs.commands.explain:explain",
+    "why": "dibs.commands.why:why",
     "serve": "dibs.commands.serve:serve",
     "generate": "dibs.commands.generate:app",
     "bench": "dibs.commands.bench:bench",
@@ -119,7 +121,7 @@ def _run(tokens: list[str]) -> int:
 
 def _shielded(tokens: list[str]) -> list[str]:
     """`solve -` and `explain --5-3...` have a puzzle that looks like an option; behind `--` it does not."""
-    if tokens[:1] not in (["solve"], ["explain"]) or "--" in tokens:
+    if tokens[:1] not in (["solve"], ["explain"], ["why"]) or "--" in tokens:
         return tokens
     dashed = [token for token in tokens if _DASHED_PUZZLE.fullmatch(token)]
     return [token for token in tokens if token not in dashed] + (["--", *dashed] if dashed else [])

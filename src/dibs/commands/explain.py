@@ -92,7 +92,7 @@ def explain(
             own = {"compare": compare, "line": line, "policy": policy, "family": family, "box": box}
             return _again(text.source, {**own, **flags}, limit, svg, json)
     try:
-        number, instance = _only(text, line, family, box)
+        number, instance = only(text, line, family, box)
         options, guidance = _chosen(policy, flags, instance)
         second = None if compare is None else _compared(compare, options, guidance, instance)
     except ValueError as error:
@@ -173,9 +173,11 @@ def _compared(name: str, options: Options, guidance: Guidance, instance: Instanc
     )
 
 
-def _only(text: source.Input, line: int | None, family: Family, box: str | None) -> tuple[int, Instance]:
+def only(
+    text: source.Input, line: int | None, family: Family, box: str | None, repeats: bool = False
+) -> tuple[int, Instance]:
     """The puzzle that is meant, and the line where it begins."""
-    for number, item in read_instances(text.source, family, source.parse_box(box), name=text.name):
+    for number, item in read_instances(text.source, family, source.parse_box(box), name=text.name, repeats=repeats):
         if line is None or number == line:
             if isinstance(item, InputError):
                 raise item

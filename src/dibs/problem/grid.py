@@ -177,7 +177,7 @@ class Grid(Instance):
         raise AssertionError("no repetition")
 
     @classmethod
-    def many(cls, texts: Sequence[str], box: Box | None = None) -> list[Self | InputError]:
+    def many(cls, texts: Sequence[str], box: Box | None = None, repeats: bool = False) -> list[Self | InputError]:
         """`parse` of each text, or its error; one-line texts of one size take about 1 us each."""
         found: list[Self | InputError] = []
         for text, values in zip(texts, cls._plain_many(texts, box), strict=True):
@@ -185,7 +185,7 @@ class Grid(Instance):
                 found.append(values)
                 continue
             try:
-                found.append(cls._parse(text, box))
+                found.append(cls._parse(text, box, repeats))
             except InputError as error:
                 found.append(error)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -38,13 +39,17 @@ class Modelled(Problem):
 
     def __init__(self, variables: tuple[Variable, ...], **groups: Any) -> None:
         self.variables = variables
+        self._firsts = [variable.first for variable in variables]
         super().__init__(sum(max(1, len(variable.values)) for variable in variables), **groups)
 
     def name(self, literal: int) -> Any:
         if literal >= self.literals:
             return Not(self.name(self.negated[literal - self.literals]))
-        firsts = [variable.first for variable in self.variables]
-        return self.variables[int(np.searchsorted(firsts, literal, "right")) - 1].shown(literal)
+        return self.variable(literal).shown(literal)
+
+    def variable(self, literal: int) -> Variable:
+        """The variable that a literal is about."""
+        return self.variables[bisect_right(self._firsts, literal) - 1]
 
     def _shown(self, literal: int) -> str:
         name = self.name(literal)

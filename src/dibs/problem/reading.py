@@ -41,11 +41,13 @@ def read_instances(
     *,
     name: str | None = None,
     limits: InputLimits = DEFAULT,
+    repeats: bool = False,
 ) -> Iterator[Item]:
     """The instances of a path, of standard input ("-") or of a text stream, each with the line where it begins.
 
     A bad puzzle gives its InputError in place of an instance, and reading goes on; a file that cannot be read, or has
-    no puzzle, raises InputError. `box` is (rows, columns) of a Sudoku's boxes; `name` is how messages call the source.
+    no puzzle, raises InputError. `box` is (rows, columns) of a Sudoku's boxes; `name` is how messages call the source;
+    `repeats` lets equal givens in a unit pass.
     Memory is constant, and what is beyond the `limits` raises InputError.
     """
     if family not in FAMILIES:
@@ -54,7 +56,7 @@ def read_instances(
         box = check_box(box)
         if family not in ("auto", "sudoku"):
             raise ValueError(f"box is for Sudokus, not for family {family!r}")
-    return _read(source, family, box, name, limits)
+    return _read(source, family, box, name, limits, repeats)
 
 
 class Start(NamedTuple):
@@ -65,7 +67,9 @@ class Start(NamedTuple):
     above: list[str]
 
 
-def _read(source: Source, family: Family, box: Box | None, name: str | None, limits: InputLimits) -> Iterator[Item]:
+def _read(
+    source: Source, family: Family, box: Box | None, name: str | None, limits: InputLimits, repeats: bool
+) -> Iterator[Item]:
     with open_text(source, name, limits) as (file, lines):
         start = _start(lines, file)
         family = _whole_file(start, file) or "sudoku" if family == "auto" else family
@@ -74,11 +78,13 @@ def _read(source: Source, family: Family, box: Box | None, name: str | None, lim
         if family in ENDINGS.values():
             items = [_read_whole(family, chain([start.line], lines), file, start.number, limits)]
         elif columns := _csv_columns(start.line):
-            items = _read_csv(_batches(_csv_entries(lines, file, start.number, columns), lines), file, grid, box)
+            items = _read_csv(
+                _batches(_csv_entries(lines, file, start.number, columns), lines), file, grid, box, repeats
+            )
         else:
             first = start.number - len(start.above)
             records = Blocks(grid, box).records(chain(start.above, [start.line], lines), first)
-            items = _read_text(_batches(records, lines), file, grid, box)
+            items = _read_text(_batches(records, lines), file, grid, box, repeats)
         nothing = True
         for item in items:
             nothing = False
@@ -137,9 +143,11 @@ def _read_whole(family: Family, lines: Iterable[str], file: str, number: int, li
         return number, error
 
 
-def _read_text(batches: Iterator[list[Record]], file: str, grid: type[Grid], box: Box | None) -> Iterator[Item]:
+def _read_text(
+    batches: Iterator[list[Record]], file: str, grid: type[Grid], box: Box | None, repeats: bool
+) -> Iterator[Item]:
     for batch in batches:
-        found = grid.many([record.text for record in batch], box)
+        found = grid.many([record.text for record in batch], box, repeats)
         for record, instance in zip(batch, found, strict=True):
             if isinstance(instance, InputError):
                 yield record.line, instance.moved(file, record.line - 1, record.indent)
@@ -211,9 +219,11 @@ def _csv_entries(lines: Iterator[str], file: str, header: int, columns: Columns)
         raise InputError(f"is not a CSV file: {error}", file, header + rows.line_num) from None
 
 
-def _read_csv(batches: Iterator[list[Entry]], file: str, grid: type[Grid], box: Box | None) -> Iterator[Item]:
+def _read_csv(
+    batches: Iterator[list[Entry]], file: str, grid: type[Grid], box: Box | None, repeats: bool
+) -> Iterator[Item]:
     for batch in batches:
-        found = grid.many([entry.text for entry in batch], box)
+        found = grid.many([entry.text for entry in batch], box, repeats)
         solved = [(i, e.solution) for i, e in zip(found, batch, strict=True) if e.solution and isinstance(i, Grid)]
         wrong = iter(grid.violations([instance for instance, _ in solved], [solution for _, solution in solved]))
         for entry, instance in zip(batch, found, strict=True):

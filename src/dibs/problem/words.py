@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Sequence
 from copy import copy
 from operator import index
@@ -66,7 +65,7 @@ def words_for(instance: Instance, literal: int) -> Any:
     if isinstance(instance, Problem):
         if plain >= instance.literals:
             return Not(words_for(instance, instance.negated[plain - instance.literals]))
-        variable = _variable(instance, plain)
+        variable = instance.variable(plain) if isinstance(instance, Modelled) else None
         if variable is not None:
             named = (variable.name, variable.values[plain - variable.first]) if variable.values else variable.name
         else:
@@ -85,20 +84,12 @@ def shown(instance: Instance, literal: int) -> str:
         positive = literal >= 0
         if plain >= instance.literals:
             plain, positive = instance.negated[plain - instance.literals], not positive
-        variable = _variable(instance, plain)
+        variable = instance.variable(plain) if isinstance(instance, Modelled) else None
         if variable is not None and variable.values:
             return f"{variable.name} {'=' if positive else '!='} {variable.values[plain - variable.first]}"
         name = instance.name(plain) if variable is None else variable.name
         return f"{'' if positive else 'not '}{name}"
     return str(words_for(instance, literal))
-
-
-def _variable(instance: Problem, literal: int) -> Variable | None:
-    """The variable of a model that a literal is about."""
-    if not isinstance(instance, Modelled):
-        return None
-    firsts = [variable.first for variable in instance.variables]
-    return instance.variables[bisect_right(firsts, literal) - 1]
 
 
 def true_literals(instance: Instance, solution: Any) -> list[int]:
