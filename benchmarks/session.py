@@ -3,8 +3,8 @@
     python benchmarks/session.py [--calls 1000] [--seed 0] [--seconds 300] [--kinds "dig 16" "toggle 25"]
 
 dig: from a full grid, givens go in random order as long as the solution stays unique. A session is asked whether there
-is a solution with another value in the cell; fresh calls are `dibs.is_unique`. Down to `--left` cells of the grid where
-a size has a number beside it: below that single fresh calls take minutes.
+is a solution with another value in the cell; fresh calls are `dibs.is_unique`. Grids above 16x16
+are dug down to `LEFT` givens: below that single fresh calls take minutes.
 toggle: a puzzle with one solution; in each call a random given is off, or its cell has another value, and the question
 is whether there is a solution (`dibs.solve`).
 New puzzles are taken until there are so many calls. Either side stops after so many seconds: then it is compared on the
