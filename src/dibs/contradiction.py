@@ -18,6 +18,7 @@ from dibs.problem.own import Problem
 from dibs.problem.parts import Part, Parts, names, parts_of
 from dibs.problem.structure import Instance
 from dibs.problem.text import InputError
+from dibs.questions import instance_of
 from dibs.search.external.registry import adapter
 from dibs.search.hitting import Hitting
 from dibs.search.nogoods.incremental import Call, Incremental, Switch
@@ -80,7 +81,7 @@ def why(problem: Any, *, smallest: bool = False, max_seconds: float | None = Non
     `smallest`: look for as few parts as possible; `Why.smallest` says whether that is proved. After `max_seconds` it is
     what was found so far: `Why.minimal` says whether every part is needed.
     """
-    of = problem if isinstance(problem, Instance) or not hasattr(problem, "problem") else problem.problem()
+    of = instance_of(problem)
     options = Options(strategy="nogoods", restart_base=256, order="random", seed=seed, max_seconds=max_seconds)
     return _Inquiry(of, options).answer(smallest)
 

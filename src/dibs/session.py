@@ -29,6 +29,7 @@ from dibs.problem.words import (
     without_givens,
     words_for,
 )
+from dibs.questions import instance_of
 from dibs.search.contract import Around, Asks, Ranks
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.incremental import Call, Group, Incremental, Switch
@@ -79,7 +80,7 @@ class Session:
     def __init__(
         self, problem: Any, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any
     ) -> None:
-        of = problem if isinstance(problem, Instance) or not hasattr(problem, "problem") else problem.problem()
+        of = instance_of(problem)
         for name in options:
             full = {"count": "max_solutions"}.get(name, name)
             if full in REFUSED:
