@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dibs.search import Options, Outcome, Plan, Status, WrongSolution
     from dibs.session import Session
     from dibs.solving import plan, solve, solve_many
+    from dibs.training import train
 
 __version__ = "0.2.0.dev0"
 
@@ -73,13 +74,14 @@ __all__ = [
     "solutions",
     "solve",
     "solve_many",
+    "train",
     "why",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
-    parts = ("problem", "guide", "search", "solving", "session", "questions", "contradiction", "modelling")
+    parts = ("problem", "guide", "search", "solving", "session", "questions", "contradiction", "modelling", "training")
     for part in parts if name in __all__ else ():
         module = import_module(f"dibs.{part}")
         if name in module.__all__:

@@ -130,3 +130,28 @@ def test_interrupted_and_resumed(config: Path, tmp_path: Path, how: signal.Signa
     *made_up, last, _ = resumed.out.splitlines()  # a validation that the signal cut off comes first
     assert last.startswith(f"step {step + 1:>7,}  loss ")
     assert [line[:12] for line in made_up] in ([], [f"step {step:>7,}"])
+
+
+def test_instances_to_a_verdict(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder of formulas; the last lines say whether to use the guide and where it is."""
+    from dibs.generate import sat
+
+    monkeypatch.setattr("signal.signal", lambda *_: None)  # the tests have a handler of their own
+    for seed, formula in enumerate(sat(12, variables=12, satisfiable=True, seed=1)):
+        (tmp_path / f"{seed}.cnf").write_text(formula.format())
+    out = tmp_path / "out"
+    told = run("train", str(tmp_path), "--minutes", "0.02", "--out", str(out), "--instances", "12")
+    assert told.code == 0, told.err
+    assert "12 instances, 2 of them for the verdict only" in told.out
+    assert "se this guide" in told.out
+    assert f"the guide is in {out / 'guide'}" in told.out
+    for more, why in ((["--set", "train.steps=3"], "--set is for a configuration"), ([], "holds a run already")):
+        again = run("train", str(tmp_path), "--minutes", "0.02", "--out", str(out), "--instances", "12", *more)
+        assert again.code == 2
+        assert why in again.err
+
+
+def test_what_is_for_instances_is_refused_with_a_configuration(run: Run, config: Path) -> None:
+    told = run("train", str(config), "--minutes", "3")
+    assert told.code == 2
+    assert "--minutes is for instances" in told.err

@@ -19,7 +19,7 @@ from safetensors.numpy import load_file, save_file
 import tiny
 from dibs import InputError, load_guide
 from dibs.guide import card
-from dibs.guide.card import DEPTH, Card, find, verify
+from dibs.guide.card import DEPTH, OPTIONAL, Card, find, verify
 from shell import PUZZLE, Run, runner
 
 Tensors = dict[str, NDArray[Any]]
@@ -372,4 +372,4 @@ def test_the_digest_is_of_all_that_decides_what_a_guide_says(folder: Path) -> No
 
 
 def test_card_json_is_plain(folder: Path) -> None:
-    assert set(json.loads((folder / "card.json").read_text())) == set(Card.__dataclass_fields__) - {"calibration"}
+    assert set(json.loads((folder / "card.json").read_text())) == set(Card.__dataclass_fields__) - set(OPTIONAL)

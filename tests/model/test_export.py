@@ -21,7 +21,7 @@ from torch import nn
 
 import dibs
 from dibs import InputError, generate, writing
-from dibs.guide.card import CARD, ONNX, WEIGHTS, Card, verify
+from dibs.guide.card import CARD, ONNX, OPTIONAL, WEIGHTS, Card, verify
 from dibs.guide.graph import graph
 from dibs.model import export as exporting
 from dibs.model.export import METADATA, export, load_module
@@ -142,7 +142,7 @@ def test_what_the_files_say(tmp_path: Path) -> None:
     with safe_open(tmp_path / "g" / WEIGHTS, "numpy") as weights:
         for metadata in ({p.key: p.value for p in model.metadata_props}, weights.metadata()):
             assert json.loads(metadata[METADATA]) == {
-                k: v for k, v in asdict(card).items() if k not in ("sha256", "calibration")
+                k: v for k, v in asdict(card).items() if k not in ("sha256", *OPTIONAL)
             }
 
 

@@ -9,7 +9,8 @@ from dibs import CNF, Latin, Sudoku
 from dibs.generate import latin, sat, sudoku
 from dibs.guide.graph import graph_of, groups_of
 from dibs.model.config import Data
-from dibs.model.many_solutions import LEVEL, joined, load, reduced, solutions, states_of
+from dibs.model.labelled import joined, reduced
+from dibs.model.many_solutions import LEVEL, load, solutions, states_of
 
 FORMULAS = Data(formulas=6, variables=(5, 25), solutions=8, held=0.5)
 SQUARES = Data(squares=6, orders=(5, 9), holes=(0.4, 0.6), solutions=8, held=0.5)

@@ -20,23 +20,37 @@ if TYPE_CHECKING:
     from dibs.model.config import Config
     from dibs.model.tasks import Sources
     from dibs.model.train import Progress
+    from dibs.training.run import Report
 
 
 def train(
-    config: Annotated[str, Parameter(help="a TOML file, or the name of one that comes with dibs")],
+    source: Annotated[
+        str,
+        Parameter(help="instances (a folder, a file, module:function), or a configuration (a TOML file or its name)"),
+    ],
     /,
     *,
     output: Annotated[
-        Path | None, Parameter(help="folder of the run; default: runs/ and the configuration's name")
+        Path | None, Parameter(name=("--output", "--out"), help="folder of the run; default: runs/ and a name")
     ] = None,
-    resume: Annotated[bool, Parameter(help="go on from the last checkpoint of that folder")] = False,
-    data: Annotated[Path, Parameter(help="folder where generated puzzles are kept")] = Path("runs/data"),
+    resume: Annotated[bool, Parameter(help="go on with the run in that folder")] = False,
+    minutes: Annotated[float | None, Parameter(help="instances: time for all of it; default: 20")] = None,
+    instances: Annotated[int | None, Parameter(help="instances: how many; default: by time")] = None,
+    seed: Annotated[int | None, Parameter(help="instances: of everything that is drawn; default: 0")] = None,
+    data: Annotated[Path | None, Parameter(help="configuration: where puzzles are kept; default: runs/data")] = None,
     threads: Annotated[int, Parameter(help="threads of one process")] = 1,
-    set_: Annotated[tuple[str, ...], Parameter(name="--set", help="table.key=value over the configuration's")] = (),
+    set_: Annotated[tuple[str, ...], Parameter(name="--set", help="configuration: table.key=value over its own")] = (),
 ) -> int:
-    """Train a guide as a configuration says, and write it to OUTPUT/guide.
+    """Train a guide for a family of problems, and write it to OUTPUT/guide.
 
-    Puzzles are generated first (by seed, on all cores) and kept for the next
+    From instances: a folder or file of .cnf, .knf, .opb, problem .json,
+    Sudokus or squares, or a function from a seed to a model. They are
+    solved, a network learns from their solutions, and the guide is judged
+    on a part that it has not seen, beside dibs without it and every engine
+    that is installed. The last line says whether to use it; OUTPUT has
+    verdict.json and report.html.
+
+    From a configuration: puzzles are generated first (by seed, on all cores) and kept for the next
     run; none of them has 17 givens. Each validation is a line: how often the
     right value comes first (p_s) at the MRV cell of states on the way to the
     solution, at the root, by depth and by arity, and at the surest open cell.
@@ -44,6 +58,9 @@ def train(
     --resume goes on after Ctrl-C or a crash as if nothing had happened.
 
     For example:
+      dibs train my-instances/ --minutes 20 --out my-guide
+      dibs train mymodule:family --minutes 20 --out my-guide
+      dibs solve tomorrow.json --guide my-guide
       dibs train configs/relational-9x9.toml
       dibs train configs/relational-9x9.toml --resume
       dibs train configs/relational-9x9.toml --set train.steps=2000 --output runs/try
@@ -59,13 +76,21 @@ def train(
 
     if threads < 1:
         raise Refused(f"dibs: threads = {threads}: it must be a whole number, 1 or more")
-    plan = _overridden(Config.read(config), set_)
+    torch.set_num_threads(threads)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends jobs on a cluster; as Ctrl-C
+    if _are_instances(source):
+        if data is not None or set_:
+            raise Refused(f"dibs: {'--data' if data else '--set'} is for a configuration, and {source} is none")
+        return _from_instances(source, output, resume, minutes, instances, seed)
+    for name, value in (("minutes", minutes), ("instances", instances), ("seed", seed)):
+        if value is not None:
+            raise Refused(f"dibs: --{name} is for instances; a configuration says it itself: see --set")
+    plan = _overridden(Config.read(source), set_)
     folder = output or Path("runs") / plan.name
     if (folder / "checkpoint.pt").exists() and not resume:
         raise Refused(f"dibs: {folder} holds a run already: go on with --resume, or take another --output")
     folder.mkdir(parents=True, exist_ok=True)
-    torch.set_num_threads(threads)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends jobs on a cluster; as Ctrl-C
+    data = data or Path("runs/data")
     with _alone(folder), _Screen() as screen:
         if plan.train.devices != 1:  # other processes cannot share this terminal
             run(plan, _made(plan, data, screen), folder, _line, resume)
@@ -76,10 +101,75 @@ def train(
         except KeyboardInterrupt:
             screen.terminal.close()
             again = " --resume" if (folder / "checkpoint.pt").exists() else ""
-            screen.terminal.say(f"interrupted; go on with: dibs train {config} --output {folder}{again}")
+            screen.terminal.say(f"interrupted; go on with: dibs train {source} --output {folder}{again}")
             raise
     print(f"the guide is in {folder / 'guide'}")
     return 0
+
+
+def _are_instances(source: str) -> bool:
+    path = Path(source)
+    return path.is_dir() or (path.exists() and path.suffix != ".toml") or (":" in source and not path.exists())
+
+
+def _from_instances(
+    source: str, output: Path | None, resume: bool, minutes: float | None, instances: int | None, seed: int | None
+) -> int:
+    from rich.console import Console
+
+    from dibs.report import tabular
+    from dibs.training.page import table
+    from dibs.training.run import train as run
+
+    folder = output or Path("runs") / (Path(source.replace(":", ".")).stem or "own")
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder), _Phases() as screen:
+        try:
+            found = run(
+                source,
+                20.0 if minutes is None else minutes,
+                folder,
+                seed=seed or 0,
+                instances=instances,
+                resume=resume,
+                report=screen.told,
+            )
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise Refused(f"dibs: {error}") from None
+        except KeyboardInterrupt:
+            screen.terminal.close()
+            screen.terminal.say(f"interrupted; go on with: dibs train {source} --out {folder} --resume")
+            raise
+    console = Console()
+    console.print(tabular.terminal(table(found.verdict), console.width))
+    print(found.verdict)
+    print(f"the guide is in {found.folder}, the report in {folder / 'report.html'}")
+    return 0
+
+
+class _Phases:
+    """Lines of a run on standard output, how far its phase is below them."""
+
+    def __init__(self) -> None:
+        self.now: Report | None = None
+        self.terminal = Terminal(self.meter)
+
+    def __enter__(self) -> _Phases:
+        self.terminal.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.terminal.close()
+
+    def told(self, now: Report) -> None:
+        self.now = now
+        if now.line:
+            self.terminal.rows(now.line + "\n")
+
+    def meter(self, seconds: float) -> Meter | None:
+        return Meter(self.now.phase, self.now.share) if self.now else None
 
 
 def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:

@@ -21,8 +21,12 @@ from dibs.problem.text import InputError
 
 FORMAT = 1
 KINDS = ("relational", "transformer")
-FAMILIES = ("sudoku", "latin", "cnf")
+FAMILIES = ("sudoku", "latin", "cnf", "problem")  # problem: any, by the kinds of its groups
+PLAIN, BOUNDED = 2, 4  # features of a kind of groups, without what they need and have room for, and with it
+GROUPS = ("cell", "line", "box")  # kinds of groups of grids and formulas
+OPTIONAL = ("calibration", "kinds")  # fields of a card
 CARD = "card.json"
+GUIDE = "guide"  # the folder of a guide within that of its training
 WEIGHTS = "model.safetensors"  # for training and for other code
 ONNX = "model.onnx"  # for ONNX Runtime
 AGAIN = "install dibs again or export it again"
@@ -35,6 +39,7 @@ MOST = 4096  # width and rounds of a network
 LAYERS = 256  # and heads
 PARAMETERS = 2**28  # of a transformer's blocks
 CALIBRATION = 100.0  # either way
+NAMES, NAME = 64, 200  # kinds of groups, and characters of the name of one
 EXTERNAL = b"\x0a\x08location"  # how ONNX begins to say that a tensor is in another file
 
 
@@ -53,6 +58,8 @@ CONFIG: dict[str, dict[str, Range]] = {
         "rounds": Range(1, MOST),  # that a state may have
         "trained_rounds": Range(1, MOST * MOST, needed=False),  # that it had in training, at most
         "settled": Range(0, 1, needed=False, whole=False),  # no more rounds where log-probabilities change by less
+        "kinds": Range(1, NAMES, needed=False),  # of groups, if they are not those of a grid
+        "bounds": Range(0, 1, needed=False),  # 1: what groups need and have room for is an input
     },
     "transformer": {
         "cells": Range(1, 36**2),
@@ -83,6 +90,7 @@ class Card:
     dibs: str  # the version that wrote it
     sha256: dict[str, str]  # of the files beside the card, by name
     calibration: tuple[float, float] = (0.0, 0.0)  # a and b of `loops.temper`; optional on a card
+    kinds: tuple[str, ...] = GROUPS  # what its groups are called, the cells first; optional on a card
 
     @classmethod
     def read(cls, folder: Path) -> Card:
@@ -108,6 +116,7 @@ class Card:
     def digest(self) -> str:
         """Twelve digits of a hash of all that decides what the guide says: weights, graph, sizes, calibration."""
         said = [self.kind, self.config, self.family, self.calibration, self.sha256]
+        said += [self.kinds] if self.kinds != GROUPS else []
         return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -152,7 +161,7 @@ def _checked(table: Any, path: str) -> dict[str, Any]:
         raise InputError(f"format {short(given)} is not known; this version of dibs reads {FORMAT}", path)
     wanted = {"format": int, "config": dict, "trained": dict, "sha256": dict}
     for field in fields(Card):
-        if field.name == "calibration":
+        if field.name in OPTIONAL:
             continue
         if field.name not in table:
             raise InputError(f"has no {field.name!r}; {AGAIN}", path)
@@ -164,8 +173,9 @@ def _checked(table: Any, path: str) -> dict[str, Any]:
             raise InputError(f"{what}; this version of dibs runs {' and '.join(known)}", path)
     _check_config(table["kind"], table["config"], path)
     _check_names(table["sha256"], path)
-    return {field.name: table[field.name] for field in fields(Card) if field.name != "calibration"} | {
-        "calibration": _calibration(table.get("calibration", [0.0, 0.0]), path)
+    return {field.name: table[field.name] for field in fields(Card) if field.name not in OPTIONAL} | {
+        "calibration": _calibration(table.get("calibration", [0.0, 0.0]), path),
+        "kinds": _kinds(table.get("kinds", list(GROUPS)), table["config"].get("kinds", len(GROUPS)), path),
     }
 
 
@@ -180,6 +190,13 @@ def _calibration(pair: Any, path: str) -> tuple[float, float]:
     if isinstance(pair, list) and len(pair) == 2 and all(_number(v, -CALIBRATION, CALIBRATION) for v in pair):
         return float(pair[0]), float(pair[1])
     raise InputError(f"'calibration' must be two numbers from -{CALIBRATION:.0f} to {CALIBRATION:.0f}; {AGAIN}", path)
+
+
+def _kinds(names: Any, count: int, path: str) -> tuple[str, ...]:
+    good = isinstance(names, list) and all(isinstance(name, str) and 0 < len(name) <= NAME for name in names)
+    if good and len(set(names)) == len(names) == count:
+        return tuple(names)
+    raise InputError(f"'kinds' must be {count} different names of kinds of groups; {AGAIN}", path)
 
 
 def _check_config(kind: str, config: dict[str, Any], path: str) -> None:
@@ -220,8 +237,9 @@ def find(name_or_path: str | Path) -> Path:
     if str(name_or_path) in known and not (isinstance(name_or_path, Path) and name_or_path.is_dir()):
         return known[str(name_or_path)]
     path = Path(name_or_path)
-    if path.is_dir():
-        return path
+    if path.is_dir():  # of a guide, or of the run that made one
+        inside = path / GUIDE
+        return inside if not (path / CARD).exists() and (inside / CARD).exists() else path
     if path.exists():
         raise InputError(f"is not a guide: give the folder with {CARD}, {WEIGHTS} and {ONNX}", str(path))
     raise InputError(f"no such guide; dibs comes with {', '.join(known) or 'none'}, or give a folder", str(path))

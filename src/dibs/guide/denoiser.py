@@ -38,8 +38,8 @@ class Denoiser:
         self.backend = backend
         self.folder = folder
         self.card = card
-        # In a formula the search's own unit propagation has followed them.
-        self.settles = card.kind == "relational" and card.family != "cnf" and not network_only
+        # Elsewhere the search's own propagation has followed them.
+        self.settles = card.kind == "relational" and card.family in ("sudoku", "latin") and not network_only
         self._run(*backend.example())  # what is compiled or allocated at the first call must not count as a query
         self.calls = 0
         self.states = 0
@@ -70,7 +70,8 @@ class Denoiser:
     def log_probabilities(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         """[n, L] from the open and the true literals [n, L] of n states.
 
-        For an open literal the log of the softmax within its cell over the cell's open literals; 0 for true literals,
+        For an open literal the log of the softmax within its cell over the cell's open literals, and over none of them
+        where it is a cell by itself; 0 for true literals,
         -inf for dead ones, and for all where singles show that there is no solution. Whatever goes wrong raises
         InputError, one line.
         """
@@ -92,8 +93,6 @@ class Denoiser:
         from dibs.search.root import singles
 
         of = relations(structure)
-        if not of.partitioned:
-            raise InputError(f"a denoiser needs every literal in one cell; the family {structure.family} has others")
         asked = possible = open_
         if self.settles:
             asked, certain = singles(structure, open_)

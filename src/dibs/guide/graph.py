@@ -1,44 +1,50 @@
 """Open literals of many states and the groups they share, as one sparse graph: what a relational denoiser looks at.
 
-A group that has a true literal has nothing more to say: it is left out. In a state of a search on a grid such a group
-has no open literals anyway, but between denoising steps it may (`steps.py`); in a formula it is a clause that is
-satisfied. So literals may be in different numbers of groups.
+A group that has nothing more to say is left out: it holds all that it may hold, or what it needs and room for the rest.
+In a state of a search on a grid such a group has no open literals anyway, but between denoising steps it may
+(`steps.py`); in a formula it is a clause that is satisfied. So literals may be in different numbers of groups.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.compiled import entry
+from dibs.guide.card import GROUPS, PLAIN
+from dibs.guide.relations import Cells, cells_of
 from dibs.problem.structure import Structure, per_structure
 
 # Of groups; rows and columns are one kind, so that a transposed grid is the same graph. In a formula the variables are
-# cells, and the clauses are lines.
-KINDS = ("cell", "line", "box")
-FEATURES = 2 * len(KINDS) + 1
+# cells, and the clauses are lines. Other families have kinds of their own, the cells first.
+KINDS = GROUPS
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
 class Groups(NamedTuple):
-    """The groups of L literals."""
+    """The groups of L literals. Compiled code takes them as they are: all arrays are writable."""
 
     group: Ints  # [E] literal by literal
     begin: Ints  # [L + 1] where those of each literal begin
-    kind: Ints  # [groups] of each group: an index of KINDS, ascending
+    kind: Ints  # [groups] of each group: an index of the kinds, ascending
+    least: Ints  # [groups] at least so many members are true
+    most: Ints  # [groups] and at most
 
 
 class Graph(NamedTuple):
     """N open literals in G groups with E memberships, over all states of a batch.
 
-    Groups are numbered kind by kind; the groups of kind 0 are the decision groups (cells).
+    Groups are numbered kind by kind; the groups of kind 0 are the cells.
     """
 
-    features: NDArray[np.float32]  # [N, FEATURES] for each kind the sums of 1/size and 1/size^2 of its groups, and 1
+    # For each kind the sums of 1/size and 1/size^2 of the literal's groups of it, where bounds count also of what they
+    # need and have room for, over size; and 1
+    features: NDArray[np.float32]  # [N, features]
     member: Ints  # [E] literals, group by group
     start: Ints  # [G] where each group's members begin
     link: Ints  # [E] groups, literal by literal
@@ -47,6 +53,90 @@ class Graph(NamedTuple):
     cell: Ints  # [N] the group of kind 0 that each literal is in
     state: Ints  # [N] the state of each literal
     literal: Ints  # [N] its number in the structure
+    least: Ints  # [G] open members that a group needs
+    most: Ints  # [G] and has room for
+
+
+class Named(NamedTuple):
+    """The groups of a structure that are not cells, with the names of their kinds."""
+
+    groups: Ints  # [n] ascending
+    kind: Ints  # [n] an index of `names`
+    names: tuple[str, ...]
+
+
+@per_structure
+def named_groups(structure: Structure) -> Named:
+    """By role, or, where a group has none, by what it asks for."""
+    others = np.setdiff1d(np.arange(structure.groups), cells_of(structure).group)
+    if structure.family in ("sudoku", "latin", "cnf"):
+        boxes = structure.decisions if structure.family == "sudoku" else 0
+        kind = (others >= structure.groups - boxes).astype(np.int64)
+        return Named(others, kind, KINDS[1:] if boxes else KINDS[1:2])
+    roles = structure.roles or (None,) * structure.groups
+    asked = [roles[g] or _described(structure, g) for g in others.tolist()]
+    names = tuple(sorted(set(asked)))
+    number = {name: i for i, name in enumerate(names)}
+    return Named(others, np.array([number[name] for name in asked], np.int64), names)
+
+
+def _described(structure: Structure, group: int) -> str:
+    least, most, size = structure.least[group], structure.most[group], len(structure.members(group))
+    if most == 1:
+        return "exactly one" if least else "at most one"
+    if most == size:
+        return "at least one" if least <= 1 else "at least some"
+    return "at most some" if least == 0 else "between"
+
+
+def unknown_kind(structure: Structure, kinds: tuple[str, ...]) -> str | None:
+    """A kind of the structure's groups that is not one of `kinds`, if there is one."""
+    return next((name for name in named_groups(structure).names if name not in kinds[1:]), None)
+
+
+_laid: WeakKeyDictionary[Structure, dict[tuple[str, ...], Groups]] = WeakKeyDictionary()
+
+
+def groups_of(structure: Structure, kinds: tuple[str, ...] = KINDS) -> Groups:
+    """The groups of a structure's literals by these kinds, found once; ValueError where there is a kind more."""
+    known = _laid.setdefault(structure, {})
+    found = known.get(kinds)
+    if found is None:
+        found = known[kinds] = _groups(structure, kinds)
+    return found
+
+
+def _groups(structure: Structure, kinds: tuple[str, ...]) -> Groups:
+    if (name := unknown_kind(structure, kinds)) is not None:
+        raise ValueError(f"there are no weights for groups of the kind {name!r}, only for {', '.join(kinds)}")
+    cells, (others, kind, names) = cells_of(structure), named_groups(structure)
+    kind = np.array([kinds.index(name, 1) for name in names], np.int64)[kind]
+    own = cells.group >= 0
+    least, most = structure.least.astype(np.int64), structure.most.astype(np.int64)
+    order = np.argsort(kind, kind="stable")
+    others, kind = others[order], kind[order]
+    if np.array_equal(np.append(cells.group, others), np.arange(structure.groups)):
+        begin, group = (part.copy() for part in structure.memberships)
+    else:
+        begin, group = _memberships(structure, cells, others)
+    return Groups(
+        group,
+        begin,
+        np.append(np.zeros(len(own), np.int64), kind),
+        np.append(np.where(own, least[cells.group], 0), least[others]),
+        np.append(np.where(own, most[cells.group], 1), most[others]),
+    )
+
+
+def _memberships(structure: Structure, cells: Cells, others: Ints) -> tuple[Ints, Ints]:
+    """The groups of each literal, ascending, as CSR, if the cells are numbered first and `others` after them."""
+    place = np.full(structure.groups, -1)
+    place[others] = np.arange(len(others)) + len(cells.group)
+    owner = np.repeat(place, np.diff(structure.start))
+    literal = np.append(cells.item, structure.member[owner >= 0])
+    group = np.append(np.repeat(np.arange(len(cells.group)), np.diff(cells.start)), owner[owner >= 0])
+    count = np.bincount(literal, minlength=structure.literals)
+    return np.concatenate([[0], np.cumsum(count)]).astype(np.int64), group[np.lexsort((group, literal))]
 
 
 def graph(structure: Structure, open_: Bools, true: Bools | None = None) -> Graph:
@@ -57,48 +147,39 @@ def graph(structure: Structure, open_: Bools, true: Bools | None = None) -> Grap
     return graph_of(groups_of(structure), open_, true)
 
 
-def graph_of(groups: Groups, open_: Bools, true: Bools | None = None) -> Graph:
-    """The same, from the groups of the literals."""
+def graph_of(
+    groups: Groups, open_: Bools, true: Bools | None = None, kinds: int = len(KINDS), per: int = PLAIN
+) -> Graph:
+    """The same, from the groups of the literals; with so many `kinds`, and features `per` kind."""
     true = np.zeros_like(open_) if true is None else true
     # Writable ones: for others, which are a type of their own, all would be compiled once more.
     open_, true = (np.require(part, requirements=["C", "W"]) for part in (open_, true))
-    return Graph(*_link(open_, true, *groups, len(KINDS)))
-
-
-@per_structure
-def groups_of(structure: Structure) -> Groups:
-    """The groups of a structure's literals, found once."""
-    n, total = structure.decisions, structure.groups
-    count = {"sudoku": (n, 2 * n, n), "latin": (n, 2 * n, 0), "cnf": (n, total - n, 0)}.get(structure.family)
-    if count is None or sum(count) != total:
-        raise ValueError(f"a relational guide takes grids and formulas (sudoku, latin, cnf), not {structure.family}")
-    kind = np.repeat(np.arange(len(KINDS)), count)
-    begin, group = structure.memberships
-    return Groups(group.copy(), begin.copy(), kind)
+    return Graph(*_link(open_, true, *groups, kinds, per))
 
 
 @entry()
-def _link(open_, true, group, begin, kind, kinds):  # type: ignore[no-untyped-def]
+def _link(open_, true, group, begin, kind, least, most, kinds, per):  # type: ignore[no-untyped-def]
     states, literals = open_.shape
     groups = len(kind)
     size = np.zeros((states, groups), np.int64)
-    gone = np.zeros((states, groups), np.bool_)
+    held = np.zeros((states, groups), np.int64)
     count = edges = 0
     for s in range(states):
         for v in range(literals):
-            if true[s, v]:
-                for e in range(begin[v], begin[v + 1]):
-                    gone[s, group[e]] = True
-        for v in range(literals):
-            if open_[s, v]:
-                count += 1
-                for e in range(begin[v], begin[v + 1]):
-                    if not gone[s, group[e]]:
-                        edges += 1
-                        size[s, group[e]] += 1
+            for e in range(begin[v], begin[v + 1]):
+                if true[s, v]:
+                    held[s, group[e]] += 1
+                elif open_[s, v]:
+                    size[s, group[e]] += 1
+            count += open_[s, v]
+        for g in range(groups):
+            if held[s, g] >= most[g] or (kind[g] > 0 and held[s, g] >= least[g] and most[g] - held[s, g] >= size[s, g]):
+                size[s, g] = 0
+            edges += size[s, g]
     number = np.zeros((states, groups), np.int64)
     first = np.zeros(kinds + 1, np.int64)
     fill = np.zeros(states * groups, np.int64)
+    needs, room = np.zeros(states * groups, np.int64), np.zeros(states * groups, np.int64)
     total = at = 0
     for k in range(kinds):
         for s in range(states):
@@ -106,11 +187,13 @@ def _link(open_, true, group, begin, kind, kinds):  # type: ignore[no-untyped-de
                 if kind[g] == k and size[s, g] > 0:
                     number[s, g] = total
                     fill[total] = at
+                    needs[total] = max(least[g] - held[s, g], 0)
+                    room[total] = min(most[g] - held[s, g], size[s, g])
                     at += size[s, g]
                     total += 1
         first[k + 1] = total
     start = fill[:total].copy()
-    features = np.zeros((count, 2 * kinds + 1), np.float32)
+    features = np.zeros((count, per * kinds + 1), np.float32)
     member, link = np.zeros(edges, np.int64), np.zeros(edges, np.int64)
     place, cell = np.zeros(count, np.int64), np.zeros(count, np.int64)
     state, literal = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -122,7 +205,7 @@ def _link(open_, true, group, begin, kind, kinds):  # type: ignore[no-untyped-de
             state[i], literal[i], place[i] = s, v, edges
             for e in range(begin[v], begin[v + 1]):
                 g = group[e]
-                if gone[s, g]:
+                if size[s, g] == 0:
                     continue
                 to = number[s, g]
                 link[edges] = to
@@ -130,10 +213,13 @@ def _link(open_, true, group, begin, kind, kinds):  # type: ignore[no-untyped-de
                 member[fill[to]] = i
                 fill[to] += 1
                 share = np.float32(1) / np.float32(size[s, g])
-                features[i, 2 * kind[g]] += share
-                features[i, 2 * kind[g] + 1] += share * share
+                features[i, per * kind[g]] += share
+                features[i, per * kind[g] + 1] += share * share
+                if per > 2:
+                    features[i, per * kind[g] + 2] += share * needs[to]
+                    features[i, per * kind[g] + 3] += share * room[to]
                 if kind[g] == 0:
                     cell[i] = to
-            features[i, 2 * kinds] = 1
+            features[i, per * kinds] = 1
             i += 1
-    return features, member, start, link, place, first, cell, state, literal
+    return features, member, start, link, place, first, cell, state, literal, needs[:total].copy(), room[:total].copy()

@@ -6,24 +6,27 @@ import numpy as np
 
 from dibs.compiled import entry, part
 
+LEAST = 1e-30  # of a probability whose logarithm is taken
+
 
 @entry()
-def normalise(logits, open_, true, cell_start, cell_item):  # type: ignore[no-untyped-def]
+def normalise(logits, open_, true, cell_start, cell_item, free):  # type: ignore[no-untyped-def]
     """Log of the softmax of `logits` [n, L] in each cell over its open literals; 0 where true, -inf elsewhere.
 
+    In a cell that is `free` the softmax is also over "none of them", whose logit is 0.
     Returns (float32 [n, L], whether all logits of open literals are finite numbers).
     """
     found = np.full(open_.shape, -np.inf, np.float32)
     finite = True
     for s in range(len(open_)):
         for c in range(len(cell_start) - 1):
-            top = -np.inf
+            top = 0.0 if free[c] else -np.inf
             for i in range(cell_start[c], cell_start[c + 1]):
                 v = cell_item[i]
                 if open_[s, v]:
                     finite = finite and np.isfinite(logits[s, v])
                     top = max(top, logits[s, v])
-            total = 0.0
+            total = np.exp(-top) if free[c] else 0.0
             for i in range(cell_start[c], cell_start[c + 1]):
                 v = cell_item[i]
                 if open_[s, v]:
@@ -38,7 +41,7 @@ def normalise(logits, open_, true, cell_start, cell_item):  # type: ignore[no-un
 
 
 @entry()
-def temper(found, possible, a, b, cell_start, cell_item):  # type: ignore[no-untyped-def]
+def temper(found, possible, a, b, cell_start, cell_item, free):  # type: ignore[no-untyped-def]
     """Calibrate, in place: `found` [n, L], log-probabilities over the literals `possible` [n, L] of each cell.
 
     A state's temperature is exp(a + b u), where u is 1 - the probability of a cell's first value, averaged over the
@@ -52,7 +55,8 @@ def temper(found, possible, a, b, cell_start, cell_item):  # type: ignore[no-unt
                 if possible[s, cell_item[i]]:
                     top = max(top, found[s, cell_item[i]])
             if top > -np.inf:
-                doubt += 1 - np.exp(top)
+                first = np.exp(top)
+                doubt += 1 - (max(first, 1 - first) if free[c] else first)
                 cells += 1
         if cells == 0:
             continue
@@ -62,6 +66,10 @@ def temper(found, possible, a, b, cell_start, cell_item):  # type: ignore[no-unt
             for i in range(cell_start[c], cell_start[c + 1]):
                 if possible[s, cell_item[i]]:
                     top = max(top, scale * found[s, cell_item[i]])
+            if free[c] and top > -np.inf:  # one literal: what is left is for none of them
+                none = scale * np.log(max(1 - np.exp(top / scale), LEAST))
+                top = max(top, none)
+                total = np.exp(none - top)
             for i in range(cell_start[c], cell_start[c + 1]):
                 if possible[s, cell_item[i]]:
                     total += np.exp(scale * found[s, cell_item[i]] - top)
@@ -72,25 +80,25 @@ def temper(found, possible, a, b, cell_start, cell_item):  # type: ignore[no-unt
 
 
 @entry()
-def open_cells(open_, cell_start, cell_item):  # type: ignore[no-untyped-def]
-    """[n] how many cells have an open literal."""
+def open_cells(open_, cell_start, cell_item, free):  # type: ignore[no-untyped-def]
+    """[n] how many cells have an open literal and may not stay empty."""
     count = np.zeros(len(open_), np.int64)
     for s in range(len(open_)):
         for c in range(len(cell_start) - 1):
             for i in range(cell_start[c], cell_start[c + 1]):
-                if open_[s, cell_item[i]]:
+                if open_[s, cell_item[i]] and not free[c]:
                     count[s] += 1
                     break
     return count
 
 
 @entry()
-def keep(found, open_, true, candidates, wanted, cell_start, cell_item, member_start, member, group_start, group):  # type: ignore[no-untyped-def]
+def keep(found, open_, true, candidates, wanted, cell_start, cell_item, free, member_start, member, group_start, group):  # type: ignore[no-untyped-def]
     """Make the next query of each state from `found` [n, L], in place: open_ and true [n, L].
 
     `wanted` [n]: how many cells are kept now, the surest first, each with its likeliest literal; a cell whose likeliest
-    literal is excluded by a surer or an earlier one is passed over, and so is the cell of `candidates` [n, L]. Returns
-    [n] how many cells were kept.
+    literal is excluded by a surer or an earlier one is passed over, and so are the cell of `candidates` [n, L] and
+    those that are `free` to stay empty. Returns [n] how many cells were kept.
     """
     kept = np.zeros(len(open_), np.int64)
     cells = len(cell_start) - 1
@@ -100,7 +108,7 @@ def keep(found, open_, true, candidates, wanted, cell_start, cell_item, member_s
             confidence[c], best[c] = -np.inf, -1
             for i in range(cell_start[c], cell_start[c + 1]):
                 v = cell_item[i]
-                if candidates[s, v]:
+                if candidates[s, v] or free[c]:
                     best[c] = -1
                     break
                 if open_[s, v] and (best[c] < 0 or found[s, v] > confidence[c]):
@@ -123,7 +131,7 @@ def keep(found, open_, true, candidates, wanted, cell_start, cell_item, member_s
                 kept[s] += 1
                 _close(open_[s], v, c, taken, cell_start, cell_item, member_start, member, group_start, group)
                 true[s, v] = True
-        _restore(open_[s], true[s], before, cell_start, cell_item)
+        _restore(open_[s], true[s], before, cell_start, cell_item, free)
     return kept
 
 
@@ -139,10 +147,10 @@ def _close(open_, v, c, taken, cell_start, cell_item, member_start, member, grou
 
 
 @part
-def _restore(open_, true, before, cell_start, cell_item):  # type: ignore[no-untyped-def]
+def _restore(open_, true, before, cell_start, cell_item, free):  # type: ignore[no-untyped-def]
     """A cell that lost all its literals though none was kept gets them back."""
     for c in range(len(cell_start) - 1):
-        alive = False
+        alive = free[c]
         for i in range(cell_start[c], cell_start[c + 1]):
             v = cell_item[i]
             alive = alive or open_[v] or true[v]

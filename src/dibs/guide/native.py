@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.compiled import entry, part
-from dibs.guide.graph import FEATURES, KINDS, groups_of
+from dibs.guide.card import BOUNDED, PLAIN
+from dibs.guide.graph import KINDS, groups_of
 from dibs.guide.tiles import COLUMNS, LOWEST, ROWS, ZERO, fill, norm, product, receive, send, shift
 from dibs.problem.structure import Structure
 
@@ -28,8 +29,8 @@ FLOOR = np.float32(-3)  # of a log-probability: what is as unlikely may become e
 class Weights(NamedTuple):
     """The weights of `dibs.model.relational.Relational`, transposed for products from the right and padded to tiles."""
 
-    enter: Floats  # [FEATURES, w]
-    given: Floats  # [FEATURES, w]
+    enter: Floats  # [features, w]
+    given: Floats  # [features, w]
     norm: Floats  # [2, w] scale and shift
     pre: Floats  # [w, w]
     pre_bias: Floats  # [w]
@@ -41,12 +42,13 @@ class Weights(NamedTuple):
     out_bias: Floats  # [w]
     last: Floats  # [2, w]
     score: Floats  # [w]
+    score_bias: Floats  # [1] says something where a cell may stay empty; elsewhere it is 0
 
     @classmethod
-    def of(cls, tensors: dict[str, Floats], width: int) -> Weights:
+    def of(cls, tensors: dict[str, Floats], width: int, number: int = len(KINDS)) -> Weights:
         """From the tensors of model.safetensors, by their names in the module; ValueError if they are not its own."""
-        _check(tensors, width)
-        kinds = range(len(KINDS))
+        _check(tensors, width, number)
+        kinds = range(number)
         return cls(
             enter=_padded(tensors["enter.weight"].T, 0, 1),
             given=_padded(tensors["given.weight"].T, 0, 1),
@@ -61,32 +63,35 @@ class Weights(NamedTuple):
             out_bias=_padded(tensors["out.bias"], 1),
             last=_padded(np.stack([tensors["last.weight"], tensors["last.bias"]]), 0, 1),
             score=_padded(tensors["score.weight"][0], 1),
+            score_bias=tensors["score.bias"] * np.float32(tensors["enter.weight"].shape[1] > PLAIN * number + 1),
         )
 
     def tensors(self, width: int) -> dict[str, Floats]:
-        """The way back: by the names in the module, without the padding; the score's bias, which says nothing, is 0."""
+        """The way back: by the names in the module, without the padding."""
         inner, message = self.inner[:, :width, :width], self.message[:, :width, :width]
-        found = {"score.weight": self.score[None, :width], "score.bias": np.zeros(1, np.float32)}
+        found = {"score.weight": self.score[None, :width], "score.bias": self.score_bias}
         found |= {f"{name}.weight": getattr(self, name)[:, :width].T for name in ("enter", "given")}
         found |= {f"{name}.weight": getattr(self, name)[:width, :width].T for name in ("pre", "own", "out")}
         found |= {f"{name}.bias": getattr(self, f"{name}_bias")[:width] for name in ("pre", "out")}
         for name in ("norm", "last"):
             found |= {f"{name}.weight": getattr(self, name)[0, :width], f"{name}.bias": getattr(self, name)[1, :width]}
-        for k in range(len(KINDS)):
+        for k in range(len(inner)):
             found |= {f"inner.{k}.weight": inner[k].T, f"inner.{k}.bias": self.inner_bias[k, :width]}
             found[f"message.{k}.weight"] = message[k].T
         return {name: np.ascontiguousarray(tensor) for name, tensor in found.items()}
 
 
-def _check(tensors: dict[str, Floats], width: int) -> None:
+def _check(tensors: dict[str, Floats], width: int, kinds: int) -> None:
     """Exactly the tensors of a module of this width, none missing, none too many."""
     square, line = (width, width), (width,)
-    wanted: dict[str, tuple[int, ...]] = {"enter.weight": (width, FEATURES), "given.weight": (width, FEATURES)}
+    per = BOUNDED if np.shape(tensors.get("enter.weight"))[1:] == (BOUNDED * kinds + 1,) else PLAIN
+    features = (width, per * kinds + 1)
+    wanted: dict[str, tuple[int, ...]] = {"enter.weight": features, "given.weight": features}
     for name in ("norm", "last"):
         wanted |= {f"{name}.weight": line, f"{name}.bias": line}
-    for name in ("pre", "out", *(f"inner.{k}" for k in range(len(KINDS)))):
+    for name in ("pre", "out", *(f"inner.{k}" for k in range(kinds))):
         wanted |= {f"{name}.weight": square, f"{name}.bias": line}
-    for name in ("own", *(f"message.{k}" for k in range(len(KINDS)))):
+    for name in ("own", *(f"message.{k}" for k in range(kinds))):
         wanted[f"{name}.weight"] = square
     wanted |= {"score.weight": (1, width), "score.bias": (1,)}
     found = {name: tensor.shape for name, tensor in tensors.items() if tensor.dtype == np.float32}
@@ -102,14 +107,17 @@ def _padded(array: Floats, *axes: int) -> Floats:
 
 
 @part
-def _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first, cell):  # type: ignore[no-untyped-def]
+def _network(  # type: ignore[no-untyped-def]
+    open_, true, s, group, begin, kind, least, most, wide, literal, size, held, number, edge, at, first, cell
+):
     """The open literals of a state and the groups that have any; the groups of each kind begin at a whole tile.
 
-    Groups with a true literal are left out. Fills `literal`, `size` and `number` of groups (size 0: left out), `edge`
-    (where the groups of each literal are, in bytes; from `at` on), `first` (of each kind) and `cell` (of each literal,
-    -1 if it is left out). Returns how many literals there are.
+    Groups that have nothing to say are left out (`dibs.guide.graph`). Fills `literal`, `size`, `held` and `number` of
+    groups (size 0: left out), `edge` (where the groups of each literal are, in bytes; from `at` on), `first` (of each
+    kind) and `cell` (of each literal, -1 if it is left out). Returns how many literals there are.
     """
     size[:] = 0
+    held[:] = 0
     count = 0
     for v in range(open_.shape[1]):
         if open_[s, v]:
@@ -120,7 +128,10 @@ def _network(open_, true, s, group, begin, kind, wide, literal, size, number, ed
     for v in range(open_.shape[1]):
         if true[s, v]:
             for e in range(begin[v], begin[v + 1]):
-                size[group[e]] = 0
+                held[group[e]] += 1
+    for g in range(len(kind)):
+        if held[g] >= most[g] or (kind[g] > 0 and held[g] >= least[g] and most[g] - held[g] >= np.intp(size[g])):
+            size[g] = 0
     total = k = 0
     for g in range(len(kind)):
         while kind[g] > k:
@@ -130,7 +141,7 @@ def _network(open_, true, s, group, begin, kind, wide, literal, size, number, ed
         if size[g] > 0:
             number[g] = total
             total += 1
-    while k < 3:
+    while k < len(first) - 1:
         k += 1
         total += -total % ROWS
         first[k] = total
@@ -149,24 +160,29 @@ def _network(open_, true, s, group, begin, kind, wide, literal, size, number, ed
 
 
 @part
-def _enter(count, literal, group, begin, kind, size, features, enter, given_, wide, h, given):  # type: ignore[no-untyped-def]
+def _enter(  # type: ignore[no-untyped-def]
+    count, literal, group, begin, kind, least, most, size, held, per, features, enter, given_, wide, h, given
+):
     """The features of each literal (as `dibs.guide.graph` has them), and the two products with them."""
     for i in range(count):
         v = literal[i]
         features[:] = 0
-        features[FEATURES - 1] = 1
+        features[-1] = 1
         for e in range(begin[v], begin[v + np.uintp(1)]):
             g = group[e]
             if size[g] == 0:
                 continue
             share = np.float32(1) / np.float32(size[g])
-            features[2 * kind[g]] += share
-            features[2 * kind[g] + 1] += share * share
+            features[per * kind[g]] += share
+            features[per * kind[g] + 1] += share * share
+            if per > 2:
+                features[per * kind[g] + 2] += share * max(least[g] - held[g], 0)
+                features[per * kind[g] + 3] += share * min(most[g] - held[g], np.intp(size[g]))
         row = np.uintp(i * wide)
         for j in range(np.uintp(wide)):
             h[row + j] = 0
             given[row + j] = 0
-        for f in range(FEATURES):
+        for f in range(len(features)):
             value = features[f]
             for j in range(np.uintp(wide)):
                 h[row + j] += value * enter[f, j]
@@ -174,10 +190,10 @@ def _enter(count, literal, group, begin, kind, size, features, enter, given_, wi
 
 
 @part
-def scores(z, count, wide, score, out):  # type: ignore[no-untyped-def]
+def scores(z, count, wide, score, bias, out):  # type: ignore[no-untyped-def]
     """The logits `out` [count] from the rows of z after the last layer norm."""
     for i in range(count):
-        row, found = np.uintp(i * wide), np.float32(0)
+        row, found = np.uintp(i * wide), bias[0]
         for j in range(np.uintp(wide)):
             found += z[row + j] * score[j]
         out[i] = found
@@ -208,29 +224,33 @@ def _change(score, count, cell, top, mass, before):  # type: ignore[no-untyped-d
 
 
 @entry(fastmath={"contract", "reassoc", "nsz"})
-def logits(open_, true, group, begin, kind, weights, width, rounds, settled):  # type: ignore[no-untyped-def]
+def logits(open_, true, group, begin, kind, least, most, weights, width, rounds, settled):  # type: ignore[no-untyped-def]
     """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 
-    `group`, `begin`: the groups of each literal (CSR); `kind` of each group, ascending; `width` without padding. Also
+    `group` to `most`: the `Groups` of the literals; `width` without padding. Also
     how many rounds each state had: all, or until no log-probability changed by more than `settled` over EVERY rounds.
     """
     states, literals = open_.shape
-    groups, wide = len(kind), weights.pre.shape[0]
-    most = 0
+    groups, wide, kinds = len(kind), weights.pre.shape[0], len(weights.inner)
+    per = (len(weights.enter) - 1) // kinds
+    rows = 0
     for s in range(states):
-        most = max(most, open_[s].sum())
-    most, room = most + ROWS, groups + 4 * ROWS  # rows for the open literals only: in a large grid a tenth of all
+        rows = max(rows, open_[s].sum())
+    rows, room = (
+        rows + ROWS,
+        groups + (kinds + 1) * ROWS,
+    )  # rows for the open literals only: in a large grid a tenth of all
     found = np.zeros((states, literals), np.float32)
     literal = np.zeros(literals, np.uintp)
     size = np.zeros(groups, np.uintp)
-    number = np.zeros(groups, np.uintp)
+    number, held = np.zeros(groups, np.uintp), np.zeros(groups, np.intp)
     edge, at = np.zeros(len(group), np.uintp), np.zeros(literals + 1, np.intp)
-    first = np.zeros(4, np.intp)
-    cell, score, before = np.zeros(most, np.intp), np.zeros(most, np.float32), np.zeros(most, np.float32)
+    first = np.zeros(kinds + 1, np.intp)
+    cell, score, before = np.zeros(rows, np.intp), np.zeros(rows, np.float32), np.zeros(rows, np.float32)
     top, mass, used = np.zeros(room, np.float32), np.zeros(room, np.float32), np.zeros(states, np.int64)
-    features = np.zeros(FEATURES, np.float32)
-    h, given = np.zeros(most * wide, np.float32), np.zeros(most * wide, np.float32)
-    z, x = np.zeros(most * wide, np.float32), np.zeros(most * wide, np.float32)
+    features = np.zeros(len(weights.enter), np.float32)
+    h, given = np.zeros(rows * wide, np.float32), np.zeros(rows * wide, np.float32)
+    z, x = np.zeros(rows * wide, np.float32), np.zeros(rows * wide, np.float32)
     sums, inside = np.zeros(room * wide, np.float32), np.zeros(room * wide, np.float32)
     message, nothing = np.zeros(room * wide, np.float32), np.zeros(wide, np.float32)
     # Addresses from here on. Numba frees an array after the last line that names it: see the end.
@@ -242,16 +262,21 @@ def logits(open_, true, group, begin, kind, weights, width, rounds, settled):  #
     inner, inner_bias = weights.inner.ctypes.data, weights.inner_bias.ctypes.data
     outer = weights.message.ctypes.data
     for s in range(states):
-        count = _network(open_, true, s, group, begin, kind, wide, literal, size, number, edge, at, first, cell)
-        _enter(count, literal, group, begin, kind, size, features, weights.enter, weights.given, wide, h, given)
+        count = _network(
+            open_, true, s, group, begin, kind, least, most, wide, literal, size, held, number, edge, at, first, cell
+        )
+        _enter(
+            count, literal, group, begin, kind, least, most, size, held, per, features, weights.enter, weights.given,
+            wide, h, given,
+        )  # fmt: skip
         before[:count] = 0
         for turn in range(1, rounds + 1):
             norm(at_h, at_norm, at_norm + 4 * wide, at_z, count, wide, width)
             fill(at_x, pre_bias, 0, count, wide)
             product(at_z, pre, wide, at_x, 0, count, ZERO)
-            fill(at_sums, at_nothing, 0, first[3], wide)
+            fill(at_sums, at_nothing, 0, first[kinds], wide)
             send(at_x, edge, at, count, wide, at_sums)
-            for k in range(3):
+            for k in range(kinds):
                 a, b = first[k], first[k + 1]
                 fill(at_inside, inner_bias + 4 * k * wide, a, b, wide)
                 product(at_sums, inner + 4 * k * wide * wide, wide, at_inside, a, b, ZERO)
@@ -264,13 +289,13 @@ def logits(open_, true, group, begin, kind, weights, width, rounds, settled):  #
             used[s] = turn
             if turn == rounds or (settled > 0 and turn % EVERY == 0):
                 norm(at_h, at_last, at_last + 4 * wide, at_z, count, wide, width)
-                scores(z, count, wide, weights.score, score)
+                scores(z, count, wide, weights.score, weights.score_bias, score)
                 if turn < rounds and _change(score, count, cell, top, mass, before) <= settled and turn > EVERY:
                     break
         for i in range(count):
             found[s, literal[i]] = score[i]
-    held = len(h) + len(given) + len(z) + len(x) + len(sums) + len(inside) + len(message) + len(nothing)
-    return (found, used) if held else (found[:0], used)
+    alive = len(h) + len(given) + len(z) + len(x) + len(sums) + len(inside) + len(message) + len(nothing)
+    return (found, used) if alive else (found[:0], used)
 
 
 class Native:
@@ -280,9 +305,17 @@ class Native:
     """
 
     def __init__(
-        self, tensors: dict[str, Floats], width: int, rounds: int, threads: int = 1, *, settled: float = 0.0
+        self,
+        tensors: dict[str, Floats],
+        width: int,
+        rounds: int,
+        threads: int = 1,
+        *,
+        settled: float = 0.0,
+        kinds: tuple[str, ...] = KINDS,
     ) -> None:
-        self.weights = Weights.of(tensors, width)
+        self.weights = Weights.of(tensors, width, len(kinds))
+        self.kinds = kinds
         self.width, self.rounds, self.threads, self.settled = width, rounds, threads, np.float32(settled)
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
 
@@ -305,6 +338,6 @@ class Native:
     def _part(self, structure: Structure, open_: Bools, true: Bools) -> tuple[Floats, Ints]:
         states = np.ascontiguousarray(open_), np.ascontiguousarray(true)
         found: tuple[Floats, Ints] = logits(
-            *states, *groups_of(structure), self.weights, self.width, self.rounds, self.settled
+            *states, *groups_of(structure, self.kinds), self.weights, self.width, self.rounds, self.settled
         )
         return found

@@ -1,4 +1,8 @@
-"""What a guide needs of a structure: its cells (decision groups), and which literals exclude which."""
+"""What a guide needs of a structure: its cells, and which literals exclude which.
+
+*Cells* are disjoint decision groups; a literal in none of them is a cell by itself, which may stay empty. So every
+literal is in one cell, whatever the problem.
+"""
 
 from __future__ import annotations
 
@@ -22,22 +26,58 @@ class Lists(NamedTuple):
         return self.item[self.start[number] : self.start[number + 1]]
 
 
+class Cells(NamedTuple):
+    """The cells of a structure as lists of literals, one after the other."""
+
+    start: Ints  # [cells + 1] where each begins
+    item: Ints  # [literals] each literal once
+    group: Ints  # [cells] the decision group that each is, or -1: a literal by itself
+
+
+@per_structure
+def cells_of(structure: Structure) -> Cells:
+    """Decision groups that share no literal with an earlier one, then every other literal by itself."""
+    end = structure.start[structure.decisions]
+    member, sizes = structure.member[:end], np.diff(structure.start[: structure.decisions + 1])
+    group = np.arange(structure.decisions)
+    if len(np.unique(member)) < end:
+        taken = np.zeros(structure.literals, bool)
+        chosen = []
+        for g in range(structure.decisions):
+            own = structure.members(g)
+            if len(own) and not taken[own].any():
+                taken[own] = True
+                chosen.append(g)
+        group = np.array(chosen, np.int64)
+        member = np.concatenate([*(structure.members(g) for g in chosen), np.zeros(0, np.int64)])
+        sizes = np.diff(structure.start)[group]
+    alone = np.setdiff1d(np.arange(structure.literals), member)
+    sizes = np.append(sizes, np.ones(len(alone), np.int64))
+    start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return Cells(start, np.append(member, alone), np.append(group, np.full(len(alone), -1)))
+
+
+class CellLists(NamedTuple):
+    """The literals of the cells, one cell after the other."""
+
+    start: Ints  # [cells + 1] where each begins
+    item: Ints  # [literals]
+    free: NDArray[np.bool_]  # [cells] may stay empty: a literal by itself
+
+
 class Relations:
     """Some tables of a structure with L literals; get them by `relations`, which keeps them."""
 
     def __init__(self, structure: Structure) -> None:
         size = np.diff(structure.start)
         group = np.repeat(np.arange(structure.groups), size)
-        decision = group < structure.decisions
-        other = structure.exclusive[group] & ~decision
-        # Copies, which nobody else can see or write to: the structure's own arrays are for reading, and compiled code
-        # would be compiled once more for such arrays.
-        self.cells = Lists(structure.start[: structure.decisions + 1].copy(), structure.member[decision])
+        found = cells_of(structure)
+        other = structure.exclusive[group] & ~np.isin(group, found.group)
+        # All arrays are writable: for those of the structure, which are for reading, code would be compiled once more.
+        self.cells = CellLists(found.start, found.item, found.group < 0)
         # The exclusive groups that are no cells, all groups counted: literals of each group, groups of each literal.
         self.members = _lists(group[other], structure.member[other], structure.groups)
         self.groups = _lists(structure.member[other], group[other], structure.literals)
-        # Where every literal is in exactly one cell, the cells' softmaxes are one distribution each.
-        self.partitioned = np.array_equal(np.sort(self.cells.item), np.arange(structure.literals))
         self._neighbours: dict[int, Ints] = {}
 
     def neighbours(self, literal: int) -> Ints:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.card import AGAIN, CARD, ONNX, WEIGHTS, Card
+from dibs.guide.card import AGAIN, BOUNDED, CARD, ONNX, PLAIN, WEIGHTS, Card
 from dibs.guide.codec import check_vocabulary, encode, from_true
 from dibs.problem.cnf import CNF
 from dibs.problem.shape import shape
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 
+GRIDS = ("sudoku", "latin")
 GPU, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 SILENT = 4  # what ONNX Runtime has to say is raised, in one line
 
@@ -58,7 +59,7 @@ def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto", r
     if compiled:
         return Compiled(folder, card, threads, rounds)
     # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
-    groups = ["literal", "group"] if card.family == "cnf" else ["groups"]
+    groups = ["groups"] if card.family in GRIDS else ["literal", "group"]
     return Relational(Session(folder, 1, ["features", *groups, "sizes"]), card, threads)
 
 
@@ -121,18 +122,32 @@ class Session:
 
 
 class Graphs:
-    """A model of open literals and groups: it takes every Sudoku and Latin square, or every formula."""
+    """A model of open literals and groups: it takes grids, or formulas, or problems with groups that it knows."""
 
-    formulas: bool
+    def __init__(self, card: Card) -> None:
+        self.family, self.kinds = card.family, card.kinds
 
     def refusal(self, structure: Structure) -> str | None:
-        if structure.family in (("cnf",) if self.formulas else ("sudoku", "latin")):
+        if self.family == "problem":
+            return self._unknown(structure)
+        if structure.family in (GRIDS if self.family in GRIDS else (self.family,)):
             return None
-        takes = "formulas" if self.formulas else "Sudokus and Latin squares"
+        takes = "Sudokus and Latin squares" if self.family in GRIDS else "formulas"
         return f"these weights take {takes}, not the family {structure.family}"
 
+    def _unknown(self, structure: Structure) -> str | None:
+        from dibs.guide.graph import unknown_kind
+
+        name = unknown_kind(structure, self.kinds)
+        others = ", ".join(self.kinds[1:]) or "none"
+        return name and f"these weights take groups of the kinds {others}; this problem has {name!r}: another family"
+
     def example(self) -> tuple[Structure, Bools, Bools]:
-        return _blank(CNF(2, [(1, 2)]).structure if self.formulas else shape(4, (2, 2)).structure)
+        if self.family in GRIDS:
+            return _blank(shape(4, (2, 2)).structure)
+        if self.family == "cnf":
+            return _blank(CNF(2, [(1, 2)]).structure)
+        return _blank(Structure.build(2, decide=[[0, 1]]))
 
 
 class Compiled(Graphs):
@@ -144,11 +159,11 @@ class Compiled(Graphs):
 
         from dibs.guide.native import Native
 
-        self.formulas = card.family == "cnf"
+        super().__init__(card)
         path = folder / WEIGHTS
         try:
             width, known, settled = (card.config.get(key, 0.0) for key in ("width", "rounds", "settled"))
-            self.model = Native(load_file(path), width, rounds or known, threads, settled=settled)
+            self.model = Native(load_file(path), width, rounds or known, threads, settled=settled, kinds=card.kinds)
         except (SafetensorError, TypeError, ValueError) as error:
             raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
 
@@ -157,16 +172,17 @@ class Compiled(Graphs):
 
 
 class Relational(Graphs):
-    """Inputs: `features` [N, 7] of the N open literals, `groups` [N, K] they are in, `sizes` [3] of the kinds.
+    """Inputs: `features` [N, F] of the N open literals, `groups` [N, K] they are in, `sizes` of the kinds.
 
-    For formulas `literal` and `group` [E] of each membership instead of `groups`. States are independent of one
+    For all but grids `literal` and `group` [E] of each membership instead of `groups`. States are independent of one
     another, so each of `threads` runs a part of a batch. Every state has all rounds of the card: the graph does not
     look whether anything still changes.
     """
 
     def __init__(self, session: Session, card: Card, threads: int = 1) -> None:
+        super().__init__(card)
         self.session = session
-        self.formulas = card.family == "cnf"
+        self.per = BOUNDED if card.config.get("bounds") else PLAIN  # features of a kind
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
         self.threads = threads
 
@@ -177,13 +193,13 @@ class Relational(Graphs):
         return np.concatenate(list(self.pool.map(partial(self._part, structure), *parts)))
 
     def _part(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
-        from dibs.guide.graph import graph
+        from dibs.guide.graph import graph_of, groups_of
 
-        found = graph(structure, open_, true)
+        found = graph_of(groups_of(structure, self.kinds), open_, true, len(self.kinds), self.per)
         logits = np.zeros(open_.shape, np.float32)
         count = len(found.literal)
         if count:
-            groups = _memberships(found) if self.formulas else {"groups": _columns(found)}
+            groups = _memberships(found) if self.family not in GRIDS else {"groups": _columns(found)}
             logits[found.state, found.literal] = self.session.run(
                 (count,), features=found.features, sizes=np.diff(found.kinds), **groups
             )

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dibs.compiled import entry, part
-from dibs.guide.graph import FEATURES, KINDS
 from dibs.guide.native import Weights, scores
 from dibs.guide.tiles import (
     LOWEST,
@@ -44,18 +43,18 @@ Ints = NDArray[np.int64]
 @part
 def _network(s, link, at, begin, groups, wide, edge, local, first):  # type: ignore[no-untyped-def]
     """Where the groups of each literal of state s are, in bytes (`edge`, from `local` on); each kind is whole tiles."""
-    place = 0
-    for k in range(len(KINDS)):
+    place, kinds = 0, groups.shape[1]
+    for k in range(kinds):
         first[k] = place
         place += groups[s + 1, k] - groups[s, k]
         place += -place % ROWS
-    first[len(KINDS)] = place
+    first[kinds] = place
     edges = 0
     for i in range(begin[s], begin[s + 1]):
         local[i - begin[s]] = edges
         for e in range(at[i], at[i + 1]):
             k = 0
-            while k < len(KINDS) - 1 and not (groups[s, k] <= link[e] < groups[s + 1, k]):
+            while k < kinds - 1 and not (groups[s, k] <= link[e] < groups[s + 1, k]):
                 k += 1
             edge[edges] = (first[k] + link[e] - groups[s, k]) * 4 * wide
             edges += 1
@@ -69,7 +68,7 @@ def _spread(features, i0, count, weight, wide, out):  # type: ignore[no-untyped-
         row = np.uintp(i * wide)
         for j in range(np.uintp(wide)):
             out[row + j] = 0
-        for f in range(FEATURES):
+        for f in range(features.shape[1]):
             value = features[i0 + i, f]
             for j in range(np.uintp(wide)):
                 out[row + j] += value * weight[f, j]
@@ -80,20 +79,21 @@ def _gathered(features, i0, count, grad, wide, out):  # type: ignore[no-untyped-
     """out += features[i0 : i0 + count].T @ grad[:count]."""
     for i in range(count):
         row = np.uintp(i * wide)
-        for f in range(FEATURES):
+        for f in range(features.shape[1]):
             value = features[i0 + i, f]
             for j in range(np.uintp(wide)):
                 out[f, j] += value * grad[row + j]
 
 
 @part
-def _loss(logit, i0, count, cell, cells, cell0, target, scale, top, mass, wanted, slope):  # type: ignore[no-untyped-def]
+def _loss(logit, i0, count, cell, cells, cell0, free, target, scale, top, mass, wanted, slope):  # type: ignore[no-untyped-def]
     """Cross-entropy of the cells with `target`, summed; `slope` [count] is its derivative by the logits, times `scale`.
 
-    Also whether the likeliest literal of every cell has some of the target.
+    Also whether the likeliest literal of every cell has some of the target. In a cell that is `free` what is left of
+    the target is for none of its literals, whose logit is 0.
     """
     for c in range(cells):
-        top[c], mass[c], wanted[c] = LOWEST, ZERO, ZERO
+        top[c], mass[c], wanted[c] = ZERO if free[cell0 + c] else LOWEST, ZERO, ZERO
     for i in range(count):
         c = cell[i0 + i] - cell0
         top[c] = max(top[c], logit[i])
@@ -102,6 +102,13 @@ def _loss(logit, i0, count, cell, cells, cell0, target, scale, top, mass, wanted
         slope[i] = np.exp(logit[i] - top[cell[i0 + i] - cell0])
         mass[cell[i0 + i] - cell0] += slope[i]
     loss, right = 0.0, True
+    for c in range(cells):
+        if free[cell0 + c]:
+            none, left = np.exp(-top[c]), max(np.float32(1) - wanted[c], ZERO)
+            mass[c] += none
+            loss += left * (top[c] + np.log(mass[c]))
+            right = right and (none < np.float32(1) or left > 0)
+            wanted[c] += left
     for i in range(count):
         c = cell[i0 + i] - cell0
         loss -= target[i0 + i] * (logit[i] - top[c] - np.log(mass[c]))
@@ -133,7 +140,23 @@ def _unnorm(h, at_h, wide, width, gain, dz, count, dgain, dbias, dh):  # type: i
 
 @entry(fastmath={"contract", "reassoc", "nsz"})
 def segment(  # type: ignore[no-untyped-def]
-    rows, fresh, features, link, at, begin, groups, cell, target, hidden, weights, turned, grads, width, heads, scale
+    rows,
+    fresh,
+    features,
+    link,
+    at,
+    begin,
+    groups,
+    cell,
+    free,
+    target,
+    hidden,
+    weights,
+    turned,
+    grads,
+    width,
+    heads,
+    scale,
 ):
     """The states `rows` of a pool through len(heads) rounds; `heads` says after which of them the loss is taken.
 
@@ -141,16 +164,16 @@ def segment(  # type: ignore[no-untyped-def]
     `turned` are the transposed weights. Gradients are added to `grads`. Returns of each state the mean loss, and
     whether the likeliest value of each cell was right in the end.
     """
-    rounds, wide = len(heads), weights.pre.shape[0]
+    rounds, wide, kinds = len(heads), weights.pre.shape[0], groups.shape[1]
     most = room = edges = 0
     for s in rows:
         most = max(most, begin[s + 1] - begin[s])
         edges = max(edges, at[begin[s + 1]] - at[begin[s]])
         some = 0
-        for k in range(len(KINDS)):
+        for k in range(kinds):
             some += groups[s + 1, k] - groups[s, k]
         room = max(room, some)
-    most, room = most + ROWS, room + len(KINDS) * ROWS
+    most, room = most + ROWS, room + kinds * ROWS
     lit, grp = most * wide, room * wide
     h, z, u, a = (
         np.zeros((rounds + 1) * lit, np.float32),
@@ -165,7 +188,7 @@ def segment(  # type: ignore[no-untyped-def]
     dinside, dsums = np.zeros(grp, np.float32), np.zeros(grp, np.float32)
     logit, slope = np.zeros(most, np.float32), np.zeros((rounds, most), np.float32)
     top, mass, wanted = np.zeros(room, np.float32), np.zeros(room, np.float32), np.zeros(room, np.float32)
-    edge, local, first = np.zeros(edges, np.intp), np.zeros(most + 1, np.intp), np.zeros(len(KINDS) + 1, np.intp)
+    edge, local, first = np.zeros(edges, np.intp), np.zeros(most + 1, np.intp), np.zeros(kinds + 1, np.intp)
     mean_loss, solved = np.zeros(len(rows), np.float64), np.zeros(len(rows), np.bool_)
     # Addresses from here on. Numba frees an array after the last line that names it: see the end.
     at_h, at_z, at_u, at_a = h.ctypes.data, z.ctypes.data, u.ctypes.data, a.ctypes.data
@@ -201,9 +224,9 @@ def segment(  # type: ignore[no-untyped-def]
             norm(h_, at_norm, at_norm + 4 * wide, z_, count, wide, width)
             fill(u_, pre_bias, 0, count, wide)
             product(z_, pre, wide, u_, 0, count, ZERO)
-            fill(sums_, at_blank, 0, first[3], wide)
+            fill(sums_, at_blank, 0, first[kinds], wide)
             send(u_, edge, local, count, wide, sums_)
-            for k in range(len(KINDS)):
+            for k in range(kinds):
                 fill(inside_, inner_bias + 4 * k * wide, first[k], first[k + 1], wide)
                 product(sums_, inner + k * square, wide, inside_, first[k], first[k + 1], ZERO)
                 fill(at_message, at_blank, first[k], first[k + 1], wide)
@@ -215,10 +238,10 @@ def segment(  # type: ignore[no-untyped-def]
             product(a_, out, wide, h_ + 4 * lit, 0, count, LOWEST)
             if heads[turn]:
                 norm(h_ + 4 * lit, at_last, at_last + 4 * wide, at_dz, count, wide, width)
-                scores(dz, count, wide, weights.score, logit)
+                scores(dz, count, wide, weights.score, weights.score_bias, logit)
                 cells, cell0 = groups[s + 1, 0] - groups[s, 0], groups[s, 0]
                 found, right = _loss(
-                    logit, i0, count, cell, cells, cell0, target, scale, top, mass, wanted, slope[turn]
+                    logit, i0, count, cell, cells, cell0, free, target, scale, top, mass, wanted, slope[turn]
                 )
                 mean_loss[number] += found
                 solved[number] = right
@@ -238,6 +261,7 @@ def segment(  # type: ignore[no-untyped-def]
                 norm(h_ + 4 * lit, at_last, at_last + 4 * wide, at_dz, count, wide, width)
                 for i in range(count):
                     row, value = np.uintp(i * wide), slope[turn, i]
+                    grads.score_bias[0] += value
                     for j in range(np.uintp(wide)):
                         grads.score[j] += value * dz[row + j]
                         dz[row + j] = value * weights.score[j]
@@ -254,9 +278,9 @@ def segment(  # type: ignore[no-untyped-def]
             crossed(z_, at_dx, wide, g_own, 0, count)
             fill(at_dz, at_blank, 0, count, wide)
             product(at_dx, own_t, wide, at_dz, 0, count, LOWEST)
-            fill(at_message, at_blank, 0, first[3], wide)
+            fill(at_message, at_blank, 0, first[kinds], wide)
             send(at_dx, edge, local, count, wide, at_message)
-            for k in range(len(KINDS)):
+            for k in range(kinds):
                 a0, b0 = first[k], first[k + 1]
                 end = a0 + groups[s + 1, k] - groups[s, k]
                 crossed(inside_, at_message, wide, g_outer + k * square, a0, end)
@@ -299,7 +323,8 @@ class _Segment(torch.autograd.Function):
 def loss(module: Relational, pool: Pool, rows: Ints, heads: tuple[int, ...]) -> tuple[Tensor, NDArray[np.bool_]]:
     """As `pool.loss`: the mean cross-entropy of the cells of the states `rows`, and which states are solved."""
     named = dict(module.named_parameters())
-    weights = Weights.of({name: value.detach().numpy() for name, value in named.items()}, module.width)
+    tensors = {name: value.detach().numpy() for name, value in named.items()}
+    weights = Weights.of(tensors, module.width, module.kinds)
     turned = weights._replace(
         **{name: np.ascontiguousarray(np.swapaxes(getattr(weights, name), -1, -2)) for name in _SQUARE}
     )
@@ -310,6 +335,8 @@ def loss(module: Relational, pool: Pool, rows: Ints, heads: tuple[int, ...]) -> 
     mean, solved = segment(
         rows, pool.age[rows] == 0, *pool.arrays, pool.hidden, weights, turned, grads, module.width, looked, scale
     )
+    if not module.bounds:
+        grads.score_bias[:] = 0  # every cell has its softmax: it says nothing
     found = grads.tensors(module.width)
     ordered = [torch.from_numpy(found[name]) for name in named]
     value: Tensor = _Segment.apply(mean.sum() / cells, ordered, *named.values())  # type: ignore[no-untyped-call]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dibs
-from dibs.guide.card import AGAIN, CARD, FORMAT, ONNX, WEIGHTS, Card, verify
+from dibs.guide.card import AGAIN, CARD, FORMAT, GROUPS, ONNX, WEIGHTS, Card, verify
 from dibs.interrupt import interrupts_later
 from dibs.model.onnx_relational import relational_graph
 from dibs.model.onnx_transformer import transformer_graph
@@ -30,12 +30,18 @@ METADATA = "card"  # the key of the card, without checksums, in the metadata of 
 
 
 def export(
-    module: nn.Module, folder: Path | str, *, data: str, trained: dict[str, Any], family: str = "sudoku"
+    module: nn.Module,
+    folder: Path | str,
+    *,
+    data: str,
+    trained: dict[str, Any],
+    family: str = "sudoku",
+    kinds: tuple[str, ...] = GROUPS,
 ) -> None:
     """Write a guide: all three files or none, and an older guide in `folder` is replaced only when they are there.
 
     `data`: SHA-256 of the training data; `trained`: what is worth knowing about the training (steps, seconds, seed,
-    name of the configuration), anything that JSON can hold.
+    name of the configuration), anything that JSON can hold; `kinds` of groups that a relational one has weights for.
     """
     try:
         import onnx  # noqa: F401
@@ -52,7 +58,7 @@ def export(
         "data": data,
         "trained": trained,
         "dibs": dibs.__version__,
-    }
+    } | ({"kinds": list(kinds)} if kinds != GROUPS else {})
     metadata = {METADATA: json.dumps(card)}  # one entry: safetensors would write several in any order
     tensors = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
     files = {WEIGHTS: save(tensors, metadata), ONNX: graph(metadata).SerializeToString(deterministic=True)}

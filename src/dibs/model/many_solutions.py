@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from dibs.generate.formulas import sat
 from dibs.generate.squares import latin
 from dibs.generate.sudokus import sudoku
-from dibs.guide.graph import Groups, groups_of
+from dibs.guide.graph import KINDS, groups_of
 from dibs.model.config import Data
+from dibs.model.labelled import Labelled, State, reduced
 from dibs.model.states import truth
 from dibs.problem import CNF, Latin, Sudoku
 from dibs.problem.structure import Level
@@ -34,21 +35,14 @@ FAMILY = 4  # solutions of a grid that come from one search: the others keep a r
 
 
 @dataclass(frozen=True)
-class State:
-    """A state with N open literals, and nothing else of it: groups that have a true literal are left out."""
-
-    groups: Groups  # of the open literals
-    candidates: Bools  # [N] of the domain to branch on
-    target: NDArray[np.float32]  # [N] share of the known solutions that agree with the state
-
-
-@dataclass(frozen=True)
 class ManySolutions:
     """States of many instances; the first `held` are of instances that are held out for validation."""
 
     family: str
-    states: Sequence[State]
+    states: Sequence[Labelled]
     held: int
+    kinds: tuple[str, ...] = KINDS  # of groups
+    bounds: bool = False  # whether what groups need and have room for is among the features
 
     def fingerprint(self) -> str:
         """SHA-256 over all states: two runs with the same one were trained on the same data."""
@@ -162,26 +156,3 @@ def _walk(
     while asks := engine.advance():
         yield asks.open[0].copy(), asks.true[0].copy(), asks.candidates[0].copy()
         engine.answer(asks, solution[None])
-
-
-def reduced(groups: Groups, open_: Bools, true: Bools) -> Groups:
-    """The groups of the open literals only, without those that have a true literal."""
-    count = np.diff(groups.begin)
-    literal = np.repeat(np.arange(len(open_)), count)
-    gone = np.zeros(len(groups.kind), bool)
-    gone[groups.group[true[literal]]] = True
-    kept = open_[literal] & ~gone[groups.group]
-    which, group = np.unique(groups.group[kept], return_inverse=True)
-    sizes = np.bincount(literal[kept], minlength=len(open_))[open_]
-    return Groups(group, np.concatenate([[0], np.cumsum(sizes)]), groups.kind[which])
-
-
-def joined(states: Sequence[State]) -> Groups:
-    """The groups of many states as if they were one."""
-    groups = np.cumsum([0, *(len(state.groups.kind) for state in states)])
-    edges = np.cumsum([0, *(len(state.groups.group) for state in states)])
-    return Groups(
-        np.concatenate([state.groups.group + at for state, at in zip(states, groups, strict=False)]),
-        np.concatenate([[0], *(state.groups.begin[1:] + at for state, at in zip(states, edges, strict=False))]),
-        np.concatenate([state.groups.kind for state in states]),
-    )

@@ -2,12 +2,12 @@
 
 Inputs, for a batch of states with N open literals in all (`dibs.guide.graph` makes them):
 
-    features  float32 [N, 7]   as the module takes them
+    features  float32 [N, F]   as the module takes them; F is 7 for grids and formulas
     groups    int64 [N, K]     the groups of each literal; groups are numbered kind by kind (cells, lines, boxes)
-    sizes     int64 [3]        how many groups each kind has
+    sizes     int64 [kinds]    how many groups each kind has; grids and formulas have 3
 
-Output: logits float32 [N]. K is 4 for a Sudoku and 3 for a Latin square, which has no boxes. In a formula a literal may
-be in any number of clauses, so instead of `groups` there are
+Output: logits float32 [N]. K is 4 for a Sudoku and 3 for a Latin square, which has no boxes. In a formula, or in a
+problem of another family, a literal may be in any number of groups, so instead of `groups` there are
 
     literal   int64 [E]        the literal of each membership
     group     int64 [E]        and its group
@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from dibs.guide.graph import FEATURES, KINDS
 from dibs.model.onnx_graph import GraphWriter
 
 if TYPE_CHECKING:
@@ -37,11 +36,11 @@ MOST_GROUPS = 4  # of a literal: cell, row, column, box
 def relational_graph(module: Relational, metadata: dict[str, str], family: str = "sudoku") -> ModelProto:
     """The rounds are written out one after the other; their weights are stored once."""
     w = GraphWriter()
-    features = w.input("features", "FLOAT", ["N", FEATURES])
-    if family == "cnf":
-        return _of_formulas(w, module, features, metadata)
+    features = w.input("features", "FLOAT", ["N", module.per * module.kinds + 1])
+    if family not in ("sudoku", "latin"):
+        return _of_any(w, module, features, metadata)
     groups = w.input("groups", "INT64", ["N", "K"])
-    sizes = w.input("sizes", "INT64", [len(KINDS)])
+    sizes = w.input("sizes", "INT64", [module.kinds])
     columns, parts = _columns(w, groups, sizes)
     flat = [w.op("Reshape", column, w.ints(-1)) for column in columns]
     nothing = w.weight("nothing", np.zeros((1, module.width), np.float32))
@@ -55,7 +54,7 @@ def relational_graph(module: Relational, metadata: dict[str, str], family: str =
         sums = empty
         for column in columns:
             sums = w.op("ScatterND", sums, column, rows, reduction="add")
-        messages = _messages(w, module, w.ops("Split", len(KINDS) + 1, sums, parts, axis=0)[: len(KINDS)])
+        messages = _messages(w, module, w.ops("Split", module.kinds + 1, sums, parts, axis=0)[: module.kinds])
         outbox = w.op("Concat", *messages, nothing, axis=0)
         total = w.op("Add", w.linear(z, module.own, "own"), given)
         for column in flat:
@@ -75,10 +74,10 @@ def _messages(w: GraphWriter, module: Relational, parts: list[str]) -> list[str]
     return found
 
 
-def _of_formulas(w: GraphWriter, module: Relational, features: str, metadata: dict[str, str]) -> ModelProto:
+def _of_any(w: GraphWriter, module: Relational, features: str, metadata: dict[str, str]) -> ModelProto:
     """The same rounds along memberships."""
     literal, group = (w.input(name, "INT64", ["E"]) for name in ("literal", "group"))
-    sizes = w.input("sizes", "INT64", [len(KINDS)])
+    sizes = w.input("sizes", "INT64", [module.kinds])
     to_literal, to_group = (w.op("Reshape", one, w.ints(-1, 1)) for one in (literal, group))
     nothing = w.weight("nothing", np.zeros((1, module.width), np.float32))
     total = w.op("ReduceSum", sizes, keepdims=1)
@@ -89,7 +88,7 @@ def _of_formulas(w: GraphWriter, module: Relational, features: str, metadata: di
         z = w.norm(h, module.norm, "norm")
         rows = w.op("Gather", w.op("Relu", w.linear(z, module.pre, "pre")), literal, axis=0)
         sums = w.op("ScatterND", empty, to_group, rows, reduction="add")
-        outbox = w.op("Concat", *_messages(w, module, w.ops("Split", len(KINDS), sums, sizes, axis=0)), axis=0)
+        outbox = w.op("Concat", *_messages(w, module, w.ops("Split", module.kinds, sums, sizes, axis=0)), axis=0)
         own = w.op("Add", w.linear(z, module.own, "own"), given)
         inbox = w.op("ScatterND", own, to_literal, w.op("Gather", outbox, group, axis=0), reduction="add")
         h = w.op("Add", h, w.linear(w.op("Relu", inbox), module.out, "out"))

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dibs.guide.graph import KINDS, Graph, Groups, graph_of
+from dibs.guide.graph import Graph, Groups, graph_of
 from dibs.model.relational import Inputs, cell_log_probabilities
 
 Bools = NDArray[np.bool_]
@@ -33,7 +33,8 @@ class Pool:
         self.graph, self.begin, self.target = found, begin, np.ascontiguousarray(target, np.float32)
         self.at = np.append(found.at, len(found.link))
         self.groups = _groups(found, self.at, begin)
-        self.share = np.add.reduceat(np.append(self.target, 0), begin[:-1]) * (np.diff(begin) > 0)  # of each state
+        self.free = found.least[: found.kinds[1]] == 0  # cells that may stay empty
+        self.share = _shares(found.cell, self.target, self.free, begin)
         self.hidden = np.zeros((len(found.literal), width), np.float32)
         self.age = np.zeros(len(begin) - 1, np.int64)  # segments that each state has had
 
@@ -41,7 +42,7 @@ class Pool:
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
         """What compiled code reads."""
         g = self.graph
-        return g.features, g.link, self.at, self.begin, self.groups, g.cell, self.target
+        return g.features, g.link, self.at, self.begin, self.groups, g.cell, self.free, self.target
 
     def cells(self, rows: Ints) -> float:
         """How many cells of the states `rows` have a target: the sum of all shares."""
@@ -54,14 +55,24 @@ class Pool:
         return np.flatnonzero(np.repeat(chosen, np.diff(self.begin)))
 
 
+def _shares(cell: Ints, target: Floats, free: Bools, begin: Ints) -> NDArray[np.float64]:
+    """[S] of each state how many cells have a target: one that may stay empty always has."""
+    of_cell = np.where(free, 1.0, np.bincount(cell, target, len(free)))
+    state = np.zeros(len(free), np.int64)
+    state[cell] = np.repeat(np.arange(len(begin) - 1), np.diff(begin))
+    shares: NDArray[np.float64] = np.bincount(state, of_cell, len(begin) - 1).astype(np.float64)
+    return shares
+
+
 def _groups(found: Graph, at: Ints, begin: Ints) -> Ints:
     """[S + 1, kinds] where the groups of each kind of each state begin: the states' groups are in the states' order."""
-    groups = np.zeros((len(begin), len(KINDS)), np.int64)
+    kinds = len(found.kinds) - 1
+    groups = np.zeros((len(begin), kinds), np.int64)
     groups[0] = found.kinds[:-1]
     edges = at[begin]
     for s in range(len(begin) - 1):
         own = found.link[edges[s] : edges[s + 1]]
-        for k in range(len(KINDS)):
+        for k in range(kinds):
             of_kind = own[(own >= found.kinds[k]) & (own < found.kinds[k + 1])]
             groups[s + 1, k] = of_kind.max() + 1 if len(of_kind) else groups[s, k]
     return groups
@@ -76,18 +87,21 @@ def loss(
     those after the last round.
     """
     literals = pool.literals(rows)
-    x = Inputs(graph_of(_part(pool, literals), np.ones((1, len(literals)), bool)), device)
+    kinds, features = len(pool.graph.kinds) - 1, pool.graph.features.shape[1]
+    part = graph_of(_part(pool, literals), np.ones((1, len(literals)), bool), kinds=kinds, per=(features - 1) // kinds)
+    x = Inputs(part, device)
     target = torch.from_numpy(pool.target[literals]).to(device)
     count = pool.begin[rows + 1] - pool.begin[rows]
     fresh = torch.from_numpy(np.repeat(pool.age[rows] == 0, count)).to(device)
     before = torch.from_numpy(pool.hidden[literals]).to(device)
     passed = module(x, heads, before, fresh)
     probabilities = [cell_log_probabilities(logits, x) for logits in passed.logits]
-    losses = torch.stack([-(target * found).sum() for found in probabilities])
+    losses = torch.stack([-(target * found).sum() + _emptied(found, target, x) for found in probabilities])
     pool.hidden[literals] = passed.hidden.detach().float().cpu().numpy()
-    top = probabilities[-1].new_full((x.kinds[1],), -torch.inf)
-    top = top.scatter_reduce(0, x.cell, probabilities[-1].detach(), "amax")
-    wrong = ((probabilities[-1].detach() >= top[x.cell]) & (target <= 0)).cpu().numpy()
+    last = probabilities[-1].detach()
+    top = last.new_full((x.kinds[1],), -torch.inf).scatter_reduce(0, x.cell, last, "amax")
+    likely = torch.where(x.free[x.cell], last > np.log(0.5), last >= top[x.cell])
+    wrong = ((likely & (target <= 0)) | (x.free[x.cell] & ~likely & (target >= 1))).cpu().numpy()
     solved = np.add.reduceat(wrong, np.cumsum(count) - count) == 0
     return losses.mean() / pool.cells(rows), solved
 
@@ -99,7 +113,14 @@ def _part(pool: Pool, literals: Ints) -> Groups:
     edges = np.repeat(pool.at[literals] - (ends - count), count) + np.arange(ends[-1])
     which, group = np.unique(pool.graph.link[edges], return_inverse=True)
     kind = np.searchsorted(pool.graph.kinds, which, side="right") - 1
-    return Groups(group, np.concatenate([[0], ends]), kind)
+    return Groups(group, np.concatenate([[0], ends]), kind, pool.graph.least[which], pool.graph.most[which])
+
+
+def _emptied(found: Tensor, target: Tensor, x: Inputs) -> Tensor:
+    """The cross-entropy of "none of them", where a cell may stay empty: such a cell has one literal."""
+    alone = x.free[x.cell]
+    none = torch.log1p(-found[alone].exp().clamp(max=1 - 1e-6))
+    return -((1 - target[alone]).clamp(min=0) * none).sum()
 
 
 class Carried:

@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dibs.guide.graph import FEATURES, KINDS, Graph
+from dibs.guide.card import BOUNDED, PLAIN
+from dibs.guide.graph import KINDS, Graph
 
 
 class Inputs:
@@ -23,6 +24,7 @@ class Inputs:
         tensors = [torch.from_numpy(array).to(device) for array in (*graph[:5], graph.cell)]
         self.features, self.member, self.start, self.link, self.at, self.cell = tensors
         self.kinds: list[int] = graph.kinds.tolist()
+        self.free = torch.from_numpy(graph.least[: self.kinds[1]] == 0).to(device)  # cells that may stay empty
 
 
 class _Gather(torch.autograd.Function):
@@ -52,31 +54,48 @@ class Passed(NamedTuple):
 
 
 class Relational(nn.Module):
-    """`width`: of the hidden state; `rounds`: how often messages pass.
+    """`width`: of the hidden state; `rounds`: how often messages pass; `kinds` of groups, the cells first.
+
+    `bounds`: what groups need and have room for is among the features.
 
     Two numbers are for the guide's card only: `trained_rounds`, how many rounds a state had in training at most, and
     `settled`, the change of log-probabilities below which compiled code needs no further round (0: it goes on).
     """
 
-    def __init__(self, width: int = 32, rounds: int = 16, trained_rounds: int = 0, settled: float = 0.0) -> None:
+    def __init__(
+        self,
+        width: int = 32,
+        rounds: int = 16,
+        trained_rounds: int = 0,
+        settled: float = 0.0,
+        kinds: int = len(KINDS),
+        bounds: int = 0,
+    ) -> None:
         super().__init__()
-        self.width, self.rounds = width, rounds
+        self.width, self.rounds, self.kinds, self.bounds = width, rounds, kinds, bounds
+        features = self.per * kinds + 1
         self.trained_rounds, self.settled = trained_rounds, settled
-        self.enter = nn.Linear(FEATURES, width, bias=False)
-        self.given = nn.Linear(FEATURES, width, bias=False)
+        self.enter = nn.Linear(features, width, bias=False)
+        self.given = nn.Linear(features, width, bias=False)
         self.norm = nn.LayerNorm(width)
         self.pre = nn.Linear(width, width)
-        self.inner = nn.ModuleList(nn.Linear(width, width) for _ in KINDS)
-        self.message = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in KINDS)
+        self.inner = nn.ModuleList(nn.Linear(width, width) for _ in range(kinds))
+        self.message = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(kinds))
         self.own = nn.Linear(width, width, bias=False)
         self.out = nn.Linear(width, width)
         self.last = nn.LayerNorm(width)
         self.score = nn.Linear(width, 1)
 
     @property
+    def per(self) -> int:
+        """Features of a kind."""
+        return BOUNDED if self.bounds else PLAIN
+
+    @property
     def config(self) -> dict[str, float]:
         """The arguments that make this module again; what is not known is left out."""
-        known = {"trained_rounds": self.trained_rounds, "settled": self.settled}
+        known = {"trained_rounds": self.trained_rounds, "settled": self.settled, "bounds": self.bounds}
+        known |= {"kinds": self.kinds} if self.kinds != len(KINDS) else {}
         return {"width": self.width, "rounds": self.rounds} | {name: value for name, value in known.items() if value}
 
     def forward(
@@ -108,9 +127,9 @@ class Relational(nn.Module):
 
 
 def cell_log_probabilities(logits: Tensor, x: Inputs) -> Tensor:
-    """[N] log of the softmax within each literal's cell."""
-    cells = x.kinds[1]
-    top = logits.new_full((cells,), -torch.inf).scatter_reduce(0, x.cell, logits.detach(), "amax")
+    """[N] log of the softmax within each literal's cell, with a logit of 0 for none of them where it may stay empty."""
+    least = torch.where(x.free, 0.0, -torch.inf).to(logits.dtype)
+    top = least.scatter_reduce(0, x.cell, logits.detach(), "amax")
     shifted = logits - top[x.cell]
-    total = logits.new_zeros(cells).index_add(0, x.cell, shifted.exp())
+    total = torch.where(x.free, (-top).exp(), 0.0).index_add(0, x.cell, shifted.exp())
     return shifted - total.log()[x.cell]

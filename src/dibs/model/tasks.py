@@ -11,13 +11,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from dibs.guide.card import BOUNDED, PLAIN
 from dibs.guide.codec import encode, from_true
-from dibs.guide.graph import Graph, graph, graph_of
+from dibs.guide.graph import KINDS, Graph, graph, graph_of
 from dibs.guide.native import Native
 from dibs.guide.runtime import compiles
 from dibs.model import diffusion
 from dibs.model.config import Config, Train
-from dibs.model.many_solutions import ManySolutions, State, joined
+from dibs.model.labelled import Labelled, joined
+from dibs.model.many_solutions import ManySolutions
 from dibs.model.pool import Carried, Pool
 from dibs.model.pool import loss as pooled_loss
 from dibs.model.puzzles import Puzzles, fingerprint, shape_of
@@ -36,6 +38,7 @@ CHUNK = 16  # batches that are drawn at once: states are made by the engine, whi
 
 class Task(Protocol):
     family: str  # of the problems
+    kinds: tuple[str, ...]  # of their groups
 
     def fingerprint(self) -> str:
         """SHA-256 of the data: two runs with the same one learn from the same."""
@@ -68,6 +71,7 @@ class _Puzzled:
     """What the tasks about Sudokus share."""
 
     family = "sudoku"
+    kinds: tuple[str, ...] = KINDS
 
     def __init__(self, config: Config, sources: dict[str, Puzzles]) -> None:
         self.config = config
@@ -134,11 +138,13 @@ class _Segmented:
     """What the tasks of a relational denoiser share: segments of rounds on the states of a pool."""
 
     config: Config
+    kinds: tuple[str, ...]
+    bounds = 0  # 1: what groups need and have room for is among the features
 
     def module(self, finished: bool = False) -> Relational:
         m, t = self.config.model, self.config.train
         rounds = m.inference_rounds if finished and m.inference_rounds else m.rounds
-        return Relational(m.width, rounds, m.rounds * t.segments, m.settled)
+        return Relational(m.width, rounds, m.rounds * t.segments, m.settled, len(self.kinds), self.bounds)
 
     def pool(self, batch: Any) -> Pool:
         """The states of a step."""
@@ -274,22 +280,23 @@ class ManySolutionsTask(_Segmented):
     def __init__(self, config: Config, many: ManySolutions) -> None:
         self.config = config
         self.many = many
-        self.family = many.family
+        self.family, self.kinds = many.family, many.kinds
+        self.bounds = int(many.bounds)
         if config.model.kind != "relational":
             raise InputError(f"[model] kind = {config.model.kind!r}: these instances need 'relational'")
 
     def fingerprint(self) -> str:
         return self.many.fingerprint()
 
-    def batches(self, rng: np.random.Generator) -> list[list[State]]:
+    def batches(self, rng: np.random.Generator) -> list[list[Labelled]]:
         states, held = self.many.states, self.many.held
         rows = rng.integers(held, len(states), (CHUNK, _drawn(self.config.train)))
         return [[states[row] for row in some] for some in rows.tolist()]
 
-    def pool(self, batch: list[State]) -> Pool:
+    def pool(self, batch: list[Labelled]) -> Pool:
         target = [state.target for state in batch]
         begin = np.cumsum([0, *map(len, target)])
-        return Pool(_graph(batch), np.concatenate(target), begin, self.config.model.width)
+        return Pool(self._graph(batch), np.concatenate(target), begin, self.config.model.width)
 
     def validation(self) -> Callable[[nn.Module], dict[str, float]]:
         return self._validated
@@ -303,19 +310,21 @@ class ManySolutionsTask(_Segmented):
         right = []
         for at in range(0, self.many.held, JUDGED):
             states = self.many.states[at : min(at + JUDGED, self.many.held)]
-            scores = module(Inputs(_graph(states), next(module.parameters()).device)).logits[-1].cpu().numpy()
+            scores = module(Inputs(self._graph(states), next(module.parameters()).device)).logits[-1].cpu().numpy()
             ends = np.cumsum([len(state.target) for state in states])
             for state, own in zip(states, np.split(scores, ends[:-1]), strict=True):
                 literals = np.flatnonzero(state.candidates)
-                right.append(state.target[literals[own[literals].argmax()]] > 0)
+                first = literals[own[literals].argmax()]
+                taken = len(literals) > 1 or own[first] > 0  # one by itself is true or false
+                right.append(state.target[first] > 0 if taken else state.target[first] < 1)
         module.train()
         return {"p_s": float(np.mean(right))}
 
     def calibrate(self, guide: Path) -> None:
         """Shares of solutions are what it has learned: there is nothing to fit."""
 
-
-def _graph(states: Sequence[State]) -> Graph:
-    """Many states as one graph."""
-    groups = joined(states)
-    return graph_of(groups, np.ones((1, len(groups.begin) - 1), bool))
+    def _graph(self, states: Sequence[Labelled]) -> Graph:
+        """Many states as one graph."""
+        groups = joined(states)
+        per = BOUNDED if self.bounds else PLAIN
+        return graph_of(groups, np.ones((1, len(groups.begin) - 1), bool), kinds=len(self.kinds), per=per)

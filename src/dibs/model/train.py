@@ -209,7 +209,7 @@ class _Run:
             "seed": self.config.train.seed,
         }
         guide = self.folder / "guide"
-        export(module, guide, data=state.data, trained=trained, family=learn.family)
+        export(module, guide, data=state.data, trained=trained, family=learn.family, kinds=learn.kinds)
         learn.calibrate(guide)
 
 

@@ -183,6 +183,8 @@ class Request:
 
     def plan(self, structure: Structure) -> Plan:
         """For instances of one structure."""
+        if self.policy is None and structure.family == "problem" and self.guidance.guide and not self._how:
+            return replace(self, policy="auto").plan(structure)  # a guide by name says nothing about how to search
         options, guidance, notes = self.options, self.guidance, []
         guided = self.own_guide or options.order == "oracle"
         if guidance.guide is not None:
@@ -221,6 +223,11 @@ class Request:
         if engine is None:
             return plan
         return replace(plan, search=engine, first="nogoods", easy=GUIDED_NODES if plan.guided else NODES)
+
+    @property
+    def _how(self) -> bool:
+        """Whether anything says how to search, or that another engine does."""
+        return self.engine != "own" or self.own_guide or any(name in self.explicit for name in HOW)
 
     def _why_nogoods(self, structure: Structure) -> tuple[int | None, str]:
         """Why a policy takes the nogood search, and for how many nodes the tree search may try before."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dibs.clock import Late, clock, never
 from dibs.problem.structure import Instance, Structure
+from dibs.problem.text import InputError
 from dibs.search.contract import Guide, Ranks, Searcher, as_guide
 from dibs.search.external.registry import adapter, check_proofs
 from dibs.search.options import Options
@@ -48,15 +49,30 @@ class Solver:
         self._known: WeakKeyDictionary[Structure, Plan] = WeakKeyDictionary()
 
     @classmethod
-    def of(cls, request: Request, guide: Ranks | None = None, proof: str | os.PathLike[str] | None = None) -> Solver:
-        """As a request says. `guide`: the user's own, or the one that the request names: `dibs.solving` loads it."""
+    def of(
+        cls,
+        request: Request,
+        guide: Ranks | None = None,
+        proof: str | os.PathLike[str] | None = None,
+        refusal: Callable[[Structure], str | None] | None = None,
+    ) -> Solver:
+        """As a request says. `guide`: the user's own, or the one that the request names: `dibs.solving` loads it.
+
+        `refusal`: why a guide that was named cannot take own problems of a structure; it is asked before the search.
+        """
         if proof is not None:
             check_proofs(request.engine)
         if request.engine != "own":
             adapter(request.engine)  # raises, in one line, where it is not installed
         if request.options.order == "oracle":
             guide = Oracle()
-        found = cls(request.plan, guide, proof)
+
+        def planned(structure: Structure) -> Plan:
+            if refusal and structure.family == "problem" and (reason := refusal(structure)):
+                raise InputError(reason)
+            return request.plan(structure)
+
+        found = cls(planned, guide, proof)
         found.eager = guide is not None and request.options.guide_after is None
         return found
 

@@ -1,0 +1,113 @@
+"""Solutions of any instance, and states on the way to them: what a guide for an own family learns from.
+
+An instance has several right answers: some are found, by searches with random orders, and the target of a state is how
+many of those that agree with it have a literal true. A state is what follows from the givens and a part of a solution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.guide.graph import groups_of
+from dibs.guide.relations import CellLists, relations
+from dibs.model.labelled import OwnState
+from dibs.problem.structure import Instance, Level, Structure
+from dibs.search.outcome import Outcome, Status
+from dibs.search.root import settle
+
+Bools = NDArray[np.bool_]
+
+WALKS = 3  # solutions of an instance that states are on the way to
+DEEPER = 3  # states on each way, besides the root
+DEEPEST = 0.8  # share of the cells that such a state is told, at most
+
+
+class AsLiterals(Instance):
+    """An instance whose solutions are its true literals; they are checked as its own are."""
+
+    __slots__ = ("whole",)
+
+    def __init__(self, whole: Instance) -> None:
+        self.whole = whole
+
+    @property
+    def structure(self) -> Structure:
+        return self.whole.structure
+
+    @property
+    def given(self) -> NDArray[np.int64]:
+        return self.whole.given
+
+    def decode(self, literals: NDArray[np.int64]) -> NDArray[np.int64]:
+        return literals
+
+    def violation(self, solution: NDArray[np.int64]) -> str | None:
+        return self.whole.violation(self.whole.decode(solution))
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of an instance: some of its solutions, or that it has none."""
+
+    solutions: Bools  # [k, L] different ones
+    refuted: bool
+
+    @property
+    def solved(self) -> bool:
+        return len(self.solutions) > 0
+
+
+def known_of(instance: Instance, count: int, seed: int, **options: Any) -> Known:
+    """At most `count` different solutions, from searches with random orders; `options` as `dibs.solve` takes them.
+
+    The first search says whether there is any; the others begin only then.
+    """
+    from dibs.solving import solve_together
+
+    told = AsLiterals(instance)
+    how = {"strategy": "nogoods", "order": "random", "seed": seed, **options}
+    outcomes: list[Outcome] = solve_together([told], **how)
+    if outcomes[0].status is Status.SAT and count > 1:
+        outcomes += solve_together([told] * (count - 1), places=range(1, count), **how)
+    found = np.zeros((len(outcomes), instance.structure.literals), bool)
+    for row, outcome in zip(found, outcomes, strict=True):
+        if outcome.solution is not None:
+            row[outcome.solution] = True
+    solved = found[[outcome.solution is not None for outcome in outcomes]]
+    return Known(np.unique(solved, axis=0), outcomes[0].status is Status.UNSAT)
+
+
+def states_of(
+    instance: Instance, known: Bools, kinds: tuple[str, ...], level: Level, rng: np.random.Generator
+) -> Iterator[OwnState]:
+    """The root, and states on the way to some of the known solutions [k, L]; those that are decided are left out."""
+    structure = instance.structure
+    groups, cells = groups_of(structure, kinds), relations(structure).cells
+    told = np.zeros((1 + DEEPER * min(WALKS, len(known)), structure.literals), bool)
+    told[:, instance.given] = True
+    for i, solution in enumerate(rng.permutation(len(known))[:WALKS].tolist()):
+        true = np.flatnonzero(known[solution])
+        for j in range(DEEPER):
+            share = rng.uniform(0, DEEPEST) ** 2
+            told[1 + DEEPER * i + j, rng.permutation(true)[: round(share * len(true))]] = True
+    root = settle(structure, told, level)
+    for open_, true in zip(root.open, root.true, strict=True):
+        if open_.any():
+            agreeing = known[~(true & ~known).any(axis=1)]
+            target = agreeing[:, open_].mean(axis=0, dtype=np.float32)
+            yield OwnState(groups, open_, true, _fewest(open_, cells)[open_], target)
+
+
+def _fewest(open_: Bools, cells: CellLists) -> Bools:
+    """[L] the open literals of a cell that has the fewest; one that may stay empty counts as having one more."""
+    count = np.add.reduceat(open_[cells.item].astype(np.int64), cells.start[:-1]) * (np.diff(cells.start) > 0)
+    count = np.where(count > 0, count + cells.free, np.iinfo(np.int64).max)
+    cell = int(count.argmin())
+    found = np.zeros(len(open_), bool)
+    found[cells.item[cells.start[cell] : cells.start[cell + 1]]] = True
+    return found & open_

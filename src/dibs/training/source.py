@@ -1,0 +1,160 @@
+"""Where instances come from: a folder, a file, a function of a seed, or a list."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dibs.guide.card import NAMES
+from dibs.guide.graph import KINDS, named_groups
+from dibs.problem import InputError, Instance, read_instances
+from dibs.problem.structure import Structure
+
+Source = str | Path | Callable[[int], Any] | Iterable[Any]
+
+GRIDS_AND_FORMULAS = ("sudoku", "latin", "cnf")
+
+
+@dataclass(frozen=True)
+class Given:
+    """Instances of one family; `faults` are those that could not be taken, each with its place."""
+
+    label: str
+    instances: list[Instance]
+    family: str  # "problem" for all but grids and formulas
+    kinds: tuple[str, ...]  # of their groups, the cells first
+    faults: list[str] = field(default_factory=list)
+
+
+def collect(source: Source, count: int) -> Given:
+    """At most `count` different instances; InputError in a line where there are none, or where they do not fit."""
+    label, drawn = _open(source, count)
+    instances: list[Instance] = []
+    faults: list[str] = []
+    seen: dict[bytes, str] = {}
+    repeated = 0
+    for place, one in drawn:
+        if isinstance(one, Exception):
+            faults.append(f"{place}: {_line(one)}")
+            continue
+        key = _fingerprint(one)
+        if key in seen:
+            repeated += 1
+            continue
+        seen[key] = place
+        instances.append(one)
+        if len(instances) == count:
+            break
+    if repeated:
+        faults.append(f"{repeated} of them came twice: each is taken once")
+    if not instances:
+        raise InputError("has no instance that can be read" + (f"; {faults[0]}" if faults else ""), label)
+    family, kinds = _family(label, instances)
+    return Given(label, instances, family, kinds, faults)
+
+
+def as_instance(one: Any) -> Instance:
+    """A problem, whatever it is said in: an instance, a `dibs.Model` or a model of CPMpy."""
+    if isinstance(one, Instance):
+        return one
+    problem = getattr(one, "problem", None)
+    if isinstance(problem, Instance):
+        return problem
+    if callable(problem) and isinstance(made := problem(), Instance):
+        return made
+    if type(one).__module__.startswith("cpmpy"):
+        from dibs.cpmpy import CPM_dibs
+
+        return CPM_dibs(one).native_model
+    raise InputError(f"{type(one).__name__} is no problem: give a Model, Problem, CNF, Sudoku, Latin or CPMpy model")
+
+
+def _open(source: Source, count: int) -> tuple[str, Iterator[tuple[str, Instance | Exception]]]:
+    if isinstance(source, str) and ":" in source and not Path(source).exists():
+        return source, _called(_function(source), source, count)
+    if isinstance(source, str | Path):
+        return str(source), _read(Path(source))
+    if callable(source):
+        name = getattr(source, "__name__", "the function")
+        return name, _called(source, name, count)
+    return "the list", ((f"number {i}", _attempt(as_instance, one)) for i, one in enumerate(source))
+
+
+def _function(source: str) -> Callable[[int], Any]:
+    module, _, name = source.partition(":")
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        raise InputError(f"cannot be imported: {_line(error)}; write module:function", source) from None
+    except AttributeError:
+        raise InputError(f"the module {module} has no {name!r}", source) from None
+    finally:
+        sys.path.remove(here)
+    if not callable(found):
+        raise InputError(f"{name} is no function of a seed", source)
+    made: Callable[[int], Any] = found
+    return made
+
+
+def _called(family: Callable[[int], Any], name: str, count: int) -> Iterator[tuple[str, Instance | Exception]]:
+    """Seeds from 0 on, a few more than are wanted where some fail or repeat."""
+    for seed in range(count + max(10, count // 5)):
+        yield f"{name}({seed})", _attempt(lambda seed=seed: as_instance(family(seed)))
+
+
+def _attempt(make: Callable[..., Instance], *arguments: Any) -> Instance | Exception:
+    try:
+        return make(*arguments)
+    except Exception as error:  # the user's own code
+        return error
+
+
+def _read(path: Path) -> Iterator[tuple[str, Instance | Exception]]:
+    if not path.exists():
+        raise InputError("no such file or folder", str(path))
+    files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+    for file in files:
+        try:
+            for line, one in read_instances(file):
+                yield (f"{file}" if isinstance(one, Exception) else f"{file}:{line}"), one
+        except InputError as error:
+            yield str(file), error
+
+
+def _fingerprint(instance: Instance) -> bytes:
+    digest = hashlib.sha256()
+    of: Structure = instance.structure
+    if of.family not in ("sudoku", "latin"):
+        for array in (of.start, of.member, of.least, of.most):
+            digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(str((of.family, of.shape)).encode())
+    digest.update(np.sort(instance.given).tobytes())
+    return digest.digest()
+
+
+def _family(label: str, instances: list[Instance]) -> tuple[str, tuple[str, ...]]:
+    """The one family of all, and the kinds of its groups."""
+    families = sorted({one.structure.family for one in instances})
+    if len(families) > 1 and not set(families) <= {"sudoku", "latin"}:
+        raise InputError(f"has instances of {' and '.join(families)}: a guide is for one family", label)
+    if families[0] in GRIDS_AND_FORMULAS and not any(one.structure.bounded for one in instances):
+        return families[0], KINDS
+    names = sorted({name for one in instances for name in named_groups(one.structure).names})
+    if len(names) >= NAMES:
+        raise InputError(
+            f"has {len(names)} kinds of groups, at most {NAMES - 1} can be learned: use fewer roles", label
+        )
+    return "problem", (KINDS[0], *(name for name in names if name != KINDS[0]))
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split()) or type(error).__name__

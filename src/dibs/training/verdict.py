@@ -1,0 +1,165 @@
+"""Whether a guide pays: dibs with and without it and every engine that is installed, on instances it has not seen.
+
+One process, one instance after the other, all contenders in turn on each. All of a contender's time is on the clock,
+the guide's included. A contender that has no answer within the limit has used all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dibs.bench.contender import Contender, Loads
+from dibs.bench.experiment import Row
+from dibs.problem import InputError, Instance
+from dibs.search.external.registry import ENGINES, adapter
+from dibs.search.outcome import Status
+from dibs.search.plan import Request
+
+Floats = NDArray[np.float64]
+
+WITH, WITHOUT = "dibs, this guide", "dibs"
+DRAWS = 1_000  # of the bootstrap
+SURE = 0.9  # of the draws must say so
+WORTH = 0.95  # of the time without: less of a gain is none
+
+
+@dataclass(frozen=True)
+class Times:
+    """Of one contender."""
+
+    name: str
+    seconds: tuple[float, ...]  # of each instance; the limit where it was not solved
+    solved: int
+
+    @property
+    def p50(self) -> float:
+        return float(np.percentile(self.seconds, 50))
+
+    @property
+    def p95(self) -> float:
+        return float(np.percentile(self.seconds, 95))
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.seconds))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What was measured on so many `instances` with a `limit` in seconds, and what it says."""
+
+    times: tuple[Times, ...]
+    instances: int
+    limit: float
+    training: float  # seconds that the guide has cost
+
+    def of(self, name: str) -> Times:
+        return next(one for one in self.times if one.name == name)
+
+    @property
+    def peers(self) -> tuple[Times, ...]:
+        return tuple(one for one in self.times if one.name not in (WITH, WITHOUT))
+
+    @property
+    def pays(self) -> bool:
+        """Whether the guide makes it faster, in sum, and not only by chance: most drawings of instances say so."""
+        own, plain = (np.array(self.of(name).seconds) for name in (WITH, WITHOUT))
+        rng = np.random.default_rng(0)
+        drawn = rng.integers(0, len(own), (DRAWS, len(own)))
+        ratio = own[drawn].sum(axis=1) / plain[drawn].sum(axis=1)
+        return bool(own.sum() < WORTH * plain.sum() and (ratio < 1).mean() >= SURE)
+
+    @property
+    def breaks_even(self) -> float:
+        """Instances after which training has paid for itself; infinite where it never does."""
+        gain = self.of(WITHOUT).mean - self.of(WITH).mean
+        return self.training / gain if self.pays and gain > 0 else inf
+
+    def __str__(self) -> str:
+        own, plain = self.of(WITH), self.of(WITHOUT)
+        p50, p95 = own.p50 / plain.p50, own.p95 / plain.p95
+        ratios = f"with it dibs takes {p50:.2f} of the time at the median and {p95:.2f} at p95 ({self._solved()})"
+        if not self.pays:
+            better = min(self.times, key=lambda one: one.mean)
+            return f"Do not use this guide: {ratios}; the quickest here is {better.name}."
+        best = min(self.peers, key=lambda one: one.mean, default=None)
+        beside = ""
+        if best is not None:
+            faster = "faster than" if own.mean < best.mean else "but slower than"
+            beside = f", {faster} {best.name} ({_seconds(own.mean)} against {_seconds(best.mean)} on average)"
+        return f"Use this guide: {ratios}{beside}; training has paid after {self.breaks_even:,.0f} instances."
+
+    def _solved(self) -> str:
+        own, plain = self.of(WITH), self.of(WITHOUT)
+        return f"{own.solved} of {self.instances} solved in {self.limit:g} s, {plain.solved} without"
+
+    def as_dict(self) -> dict[str, Any]:
+        figures = [
+            {**asdict(one), "seconds": [round(s, 6) for s in one.seconds], "p50": one.p50, "p95": one.p95}
+            for one in self.times
+        ]
+        even = None if self.breaks_even == inf else self.breaks_even
+        return {
+            "verdict": str(self),
+            "pays": self.pays,
+            "instances": self.instances,
+            "limit_seconds": self.limit,
+            "training_seconds": self.training,
+            "breaks_even_after": even,
+            "contenders": figures,
+        }
+
+
+def judge(
+    guide: Path,
+    instances: Sequence[Instance],
+    *,
+    limit: float,
+    seconds: float,
+    training: float,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Verdict:
+    """Run all contenders on as many of the instances as `seconds` allow, at least on three."""
+    limits = {"max_seconds": limit}
+    requests = {WITH: Request("auto", {"guide": str(guide), **limits}), WITHOUT: Request("auto", limits)}
+    requests |= {name: Request(None, limits, engine=name) for name in ENGINES if _installed(name)}
+    loads, rows = Loads(), [Row(name, one.options, one.guidance, request=one) for name, one in requests.items()]
+    contenders = [Contender(row, instances[:1], loads) for row in rows]
+    times: dict[str, list[float]] = {row.name: [] for row in rows}
+    solved = dict.fromkeys(times, 0)
+    end = monotonic() + seconds
+    done = 0
+    for place, instance in enumerate(instances):
+        if place >= 3 and monotonic() > end:
+            break
+        for turn in range(len(contenders)):
+            one = contenders[(place + turn) % len(contenders)]
+            timed = one.solve(instance, place)
+            answered = timed.outcome.status is not Status.LIMIT
+            took = timed.outcome.seconds + timed.outcome.guide_seconds
+            times[one.row.name].append(min(took, limit) if answered else limit)
+            solved[one.row.name] += answered
+        done += 1
+        progress(done, len(instances))
+    found = tuple(Times(name, tuple(took), solved[name]) for name, took in times.items())
+    return Verdict(found, done, limit, training)
+
+
+def _installed(engine: str) -> bool:
+    try:
+        adapter(engine)
+    except InputError:
+        return False
+    return True
+
+
+def _seconds(value: float) -> str:
+    return f"{value * 1000:.3g} ms" if value < 1 else f"{value:.3g} s"

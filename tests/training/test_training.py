@@ -1,0 +1,294 @@
+"""A guide for any family: from instances to a verdict, interrupted or not, and what is refused on the way."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import dibs
+from dibs.guide import load_guide
+from dibs.guide.card import find
+from dibs.guide.denoiser import Denoiser
+from dibs.model.labelled import OwnState
+from dibs.model.many_solutions import ManySolutions
+from dibs.model.own_states import known_of, states_of
+from dibs.model.tasks import ManySolutionsTask
+from dibs.problem import InputError, Instance
+from dibs.search.root import roots
+from dibs.training import train
+from dibs.training.run import _Run
+from dibs.training.source import collect
+from dibs.training.verdict import WITH, WITHOUT, Times, Verdict
+
+ORDER = 5
+
+
+def rows_and_columns(seed: int) -> dibs.Model:
+    """A Latin square with holes as somebody would write it down who does not know that dibs knows them."""
+    rng = np.random.default_rng((seed, 3))
+    square = (np.add.outer(rng.permutation(ORDER), rng.permutation(ORDER)) % ORDER)[rng.permutation(ORDER)]
+    model = dibs.Model()
+    cell = {(r, c): model.choice(f"r{r}c{c}", range(ORDER)) for r in range(ORDER) for c in range(ORDER)}
+    for value in range(ORDER):
+        for i in range(ORDER):
+            model.exactly(1, [cell[i, c] == value for c in range(ORDER)], role="row")
+            model.exactly(1, [cell[r, i] == value for r in range(ORDER)], role="column")
+    for r, c in rng.permutation([(r, c) for r in range(ORDER) for c in range(ORDER)])[:9].tolist():
+        model.require(cell[r, c] == int(square[r, c]))
+    return model
+
+
+def committees(seed: int) -> dibs.Model:
+    """Bounds, lone literals and negations: what grids do not have."""
+    rng = np.random.default_rng((seed, 4))
+    model = dibs.Model()
+    person = [model.boolean(f"person {i}") for i in range(12)]
+    for _ in range(6):
+        some = rng.choice(12, 5, replace=False)
+        model.between(1, 3, [person[i] for i in some], role="committee")
+    for _ in range(5):
+        a, b, c = rng.choice(12, 3, replace=False)
+        model.at_least(1, [person[a], ~person[b], ~person[c]], role="quarrel")
+    return model
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with everything fixed, not interrupted."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    train(rows_and_columns, 0.05, folder, instances=16, steps=12)
+    return folder
+
+
+def test_one_call_gives_a_guide_and_a_verdict(run: Path) -> None:
+    verdict = json.loads((run / "verdict.json").read_text())
+    assert {WITH, WITHOUT} <= {one["name"] for one in verdict["contenders"]}
+    assert verdict["verdict"].startswith(("Use this guide", "Do not use this guide"))
+    assert verdict["instances"] >= 3
+    page = (run / "report.html").read_text()
+    assert verdict["verdict"].split(":")[0] in page
+    assert "http" not in page.split("<body>")[1].replace("http://www.w3.org", ""), "nothing is fetched"
+    assert find(run) == run / "guide", "the run's folder is as good as the guide's"
+    instance = rows_and_columns(1000).problem()
+    guided = dibs.solve(instance, guide=str(run), max_nodes=100_000)
+    assert guided.status is dibs.solve(instance).status is dibs.Status.SAT
+    assert instance.violation(guided.solution) is None
+
+
+@pytest.mark.parametrize("phase", ["solve", "learn"])
+def test_interrupted_and_resumed_it_is_the_same_guide(run: Path, tmp_path: Path, phase: str) -> None:
+    class Enough(Exception):
+        pass
+
+    def stop(now: Any) -> None:
+        if now.phase == phase:
+            raise Enough
+
+    folder = tmp_path / "whole"
+    with pytest.raises(Enough):
+        train(rows_and_columns, 0.05, folder, instances=16, steps=12, report=stop)
+    with pytest.raises(InputError, match="holds a run already"):
+        train(rows_and_columns, 0.05, folder, instances=16, steps=12)
+    train(rows_and_columns, 0.05, folder, instances=16, steps=12, resume=True)
+    again, whole = (load_file(one / "guide" / "model.safetensors") for one in (folder, run))
+    assert all(np.array_equal(again[name], whole[name]) for name in whole)
+
+
+def test_workers_do_not_change_what_is_known(tmp_path: Path) -> None:
+    def known(workers: int) -> list[bytes]:
+        one = _Run(
+            rows_and_columns, 1, tmp_path / str(workers), 0, workers, 12, 4, resume=False, report=lambda now: None
+        )
+        return [found.solutions.tobytes() for found in one._solve()]
+
+    assert known(1) == known(2)
+
+
+def labelled(family: Any, count: int, rng: np.random.Generator) -> tuple[list[OwnState], tuple[str, ...]]:
+    given = collect(family, count)
+    states: list[OwnState] = []
+    for number, instance in enumerate(given.instances):
+        known = known_of(instance, 6, number, max_nodes=5_000)
+        if known.solved:
+            states += states_of(instance, known.solutions, given.kinds, "hidden", rng)
+    return states, given.kinds
+
+
+def tables(seed: int) -> dibs.Model:
+    """Guests at tables: where there is room for many, many sit. Only the bounds say which table that is."""
+    model = dibs.Model()
+    seat = [model.choice(f"guest {i}", "abc") for i in range(8 + seed % 8)]
+    room = np.random.default_rng((seed, 5)).permutation([1, 3, len(seat)])
+    for table, most in zip("abc", room.tolist(), strict=True):
+        model.at_most(most, [one == table for one in seat], role="table")
+    return model
+
+
+def learned(states: list[OwnState], held: list[OwnState], kinds: tuple[str, ...], steps: int) -> float:
+    """The chance that it gives to the values of the solutions, on held-out states, after so many steps."""
+    import torch
+
+    from dibs.model.config import Config
+    from dibs.model.relational import Inputs, cell_log_probabilities
+
+    config = {"model": {"width": 16, "rounds": 8}, "train": {"batch": 16, "updates": 4}}
+    task = ManySolutionsTask(Config.of("tiny", config, "test"), ManySolutions("problem", states, 0, kinds, True))
+    torch.manual_seed(0)
+    module = task.module()
+    optimiser = torch.optim.AdamW(module.parameters(), lr=3e-3)
+    rng = np.random.default_rng(0)
+    for batch in [batch for _ in range(-(-steps // 16)) for batch in task.batches(rng)][:steps]:
+        for loss in task.losses(module, batch, torch.device("cpu"), rng, compiled=True):
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+    right = []
+    for state in held:
+        found = Inputs(task._graph([state]))
+        with torch.no_grad():
+            chance = cell_log_probabilities(module(found).logits[-1], found).exp().numpy()
+        right.append((chance * state.target).sum() / found.kinds[1])
+    return float(np.mean(right))
+
+
+def test_a_small_family_is_learned_from_nothing_and_shuffled_labels_are_not() -> None:
+    rng = np.random.default_rng(5)
+    states, kinds = labelled(tables, 40, rng)
+    held, rest = states[: len(states) // 4], states[len(states) // 4 :]
+    shuffled = [replace(state, target=rng.permutation(state.target)) for state in rest]
+    right, wrong = (learned(some, held, kinds, 32) for some in (rest, shuffled))
+    blind = np.mean([(state.groups.kind == 0).sum() / len(state.target) for state in held])  # all values alike
+    assert abs(wrong - blind) < 0.05, (right, wrong, blind)
+    assert right > wrong + 0.05, (right, wrong, blind)
+
+
+def moved(instance: Instance, rng: np.random.Generator) -> tuple[Instance, np.ndarray[Any, Any]]:
+    """The same problem with its literals renamed and the groups of a role in another order."""
+    structure = instance.structure
+    assert isinstance(instance, dibs.Problem)
+    name = rng.permutation(instance.literals)
+    number = np.append(name, np.arange(instance.literals, structure.literals))
+    groups = [
+        (int(structure.least[g]), int(structure.most[g]), number[structure.members(g)].tolist(), structure.roles[g])
+        for role in dict.fromkeys(structure.roles)
+        for g in rng.permutation([g for g, own in enumerate(structure.roles) if own == role]).tolist()
+    ]
+    renamed = dibs.Problem(structure.literals, groups=groups, given=number[instance.given].tolist())
+    return renamed, number
+
+
+@pytest.mark.parametrize("family", [rows_and_columns, committees])
+def test_what_a_network_says_does_not_depend_on_names(family: Any, tmp_path: Path) -> None:
+    guide = _random_guide(family, tmp_path)
+    for seed in range(5):
+        instance = family(seed).problem()
+        other, number = moved(instance, np.random.default_rng(seed))
+        said = [_said(Denoiser.load(guide), one) for one in (instance, other)]
+        assert np.allclose(np.exp(said[0]), np.exp(said[1][number]), atol=1e-5)
+
+
+def _said(denoiser: Denoiser, instance: Instance) -> Any:
+    root = roots([instance])
+    return denoiser.log_probabilities(instance.structure, root.open, root.true)[0]
+
+
+def _random_guide(family: Any, folder: Path) -> Path:
+    """A guide whose weights are random: what has been learned does not matter here."""
+    import torch
+
+    from dibs.model.export import export
+    from dibs.model.relational import Relational
+
+    kinds = collect(family, 6).kinds
+    torch.manual_seed(1)
+    module = Relational(16, 6, kinds=len(kinds), bounds=1)
+    export(module, folder / "random", data="", trained={}, family="problem", kinds=kinds)
+    return folder / "random"
+
+
+def test_compiled_code_and_onnx_say_the_same_about_bounds(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    guide = _random_guide(committees, tmp_path)
+    both = [Denoiser.load(guide), Denoiser.load(guide, runtime="onnx")]
+    for seed in range(5):
+        instance = committees(seed).problem()
+        root = roots([instance])
+        said = [_said(one, instance) for one in both]
+        assert np.allclose(said[0][root.open[0]], said[1][root.open[0]], atol=1e-4)
+        assert (np.exp(said[0][root.open[0]]) <= 1 + 1e-6).all()
+
+
+@pytest.mark.parametrize("family", [rows_and_columns, committees])
+def test_no_such_guide_changes_an_answer(family: Any, tmp_path: Path) -> None:
+    guide = load_guide(_random_guide(family, tmp_path))
+    for seed in range(20):
+        instance = family(seed).problem()
+        plain = dibs.solve(instance)
+        guided = dibs.solve(instance, guide=guide)
+        assert guided.status is plain.status
+        assert guided.solution is None or instance.violation(guided.solution) is None
+
+
+def test_a_guide_of_another_family_is_refused_in_a_line(tmp_path: Path) -> None:
+    guide = _random_guide(committees, tmp_path)
+    several: list[dict[str, Any]] = [{}, {"strategy": "nogoods"}, {"policy": "auto"}]
+    for options in several:
+        with pytest.raises(InputError, match="this problem has 'column': another family"):
+            dibs.solve(rows_and_columns(0).problem(), guide=str(guide), **options)
+
+
+def test_unreadable_files_are_named_and_the_rest_is_used(tmp_path: Path) -> None:
+    for seed in range(3):
+        rows_and_columns(seed).save(tmp_path / f"{seed}.json")
+    (tmp_path / "bad.json").write_text("{")
+    given = collect(tmp_path, 10)
+    assert len(given.instances) == 3
+    assert [fault for fault in given.faults if "bad.json" in fault]
+    assert given.kinds == ("cell", "column", "row")
+
+
+def test_what_cannot_be_learned_from_is_refused_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file or folder"):
+        collect(tmp_path / "nothing", 5)
+    with pytest.raises(InputError, match="cannot be imported"):
+        collect("no_such_module_at_all:family", 5)
+    with pytest.raises(InputError, match="a guide is for one family"):
+        collect([rows_and_columns(0), dibs.CNF(2, [[1, 2]])], 5)
+    with pytest.raises(InputError, match="at least 5 are needed"):
+        train([rows_and_columns(seed) for seed in range(4)], 1, tmp_path / "few")
+    same = collect(lambda seed: rows_and_columns(seed % 2), 6)
+    assert len(same.instances) == 2
+    assert "came twice" in same.faults[-1]
+
+    def raises(seed: int) -> dibs.Model:
+        if seed % 3 == 0:
+            raise RuntimeError(f"seed {seed} is not to my liking")
+        return rows_and_columns(seed)
+
+    some = collect(raises, 4)
+    assert len(some.instances) == 4
+    assert "not to my liking" in some.faults[0]
+
+
+def _verdict(own: list[float], plain: list[float], training: float = 60) -> Verdict:
+    times = (Times(WITH, tuple(own), len(own)), Times(WITHOUT, tuple(plain), len(plain)))
+    return Verdict((*times, Times("kissat", tuple(plain), len(plain))), len(own), 10.0, training)
+
+
+def test_the_verdict_follows_from_the_times() -> None:
+    rng = np.random.default_rng(0)
+    plain = rng.exponential(1.0, 50).tolist()
+    half = _verdict([0.5 * s for s in plain], plain)
+    assert half.pays
+    assert str(half).startswith("Use this guide: with it dibs takes 0.50 of the time at the median and 0.50 at p95")
+    assert half.breaks_even == pytest.approx(60 / (0.5 * np.mean(plain)))
+    twice = _verdict([2 * s for s in plain], plain)
+    assert not twice.pays
+    assert str(twice).startswith("Do not use this guide")
+    assert twice.breaks_even == float("inf")
+    noise = _verdict(rng.permutation(plain).tolist(), plain)
+    assert not noise.pays, "the same times in another order are no gain"
