@@ -21,8 +21,9 @@ def ready(request: Request, guide: Ranks | None = None, proof: str | os.PathLike
     """A request that can be run: the guide that it names is loaded when it is first asked."""
     if guide is None and request.guidance.guide is not None:
         guide = lazy_guide(request.guidance)
-        if request.explicit.get("guide") not in (None, "auto"):
-            return Solver.of(request, guide, proof, refusal=guide.refusal)
+        if (named := request.explicit.get("guide")) not in (None, "auto"):
+            takes = guide.refusal
+            return Solver.of(request, guide, proof, lambda of: (why := takes(of)) and f"guide = {named!r}: {why}")
     return Solver.of(request, guide, proof)
 
 

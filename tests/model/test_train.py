@@ -338,3 +338,19 @@ def test_the_papers_recipe_runs_in_two_processes(four: dict[str, Puzzles], tmp_p
 
 def _nothing(now: Progress) -> None:
     """A report that other processes can be given."""
+
+
+def test_a_log_goes_on_without_rows_of_the_future(tmp_path: Path) -> None:
+    """A run may be killed after rows were written that its last checkpoint does not know."""
+    from dibs.model.log import Log
+
+    first = Log(tmp_path, 0)
+    for step in (1, 2, 3):
+        first.write(step, loss=float(step))
+    first.close()
+    again = Log(tmp_path, 2)
+    assert again.has(2)
+    assert not again.has(3)
+    again.write(3, loss=30.0)
+    again.close()
+    assert (tmp_path / "log.csv").read_text().splitlines() == ["step,loss", "1,1", "2,2", "3,30"]
