@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes results clean
+.PHONY: run test check quick lowest chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -112,6 +112,10 @@ figure-depths: $(VENV)/.test-installed
 # Plain, guided and auto on 9x9 to 25x25: docs/figures/sizes.svg (some minutes).
 figure-sizes: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/sizes.py
+
+# Time and asks against the order of a Latin square: docs/figures/growth.svg (some minutes).
+figure-growth: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/growth.py
 
 # The tables and figures of docs/RESULTS.md from the runs of `dibs bench` in the folder RUNS; the page says which.
 results: $(VENV)/.test-installed

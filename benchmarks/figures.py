@@ -20,11 +20,11 @@ MARKERS = "o", "s", "^", "D"
 LINES = "-", "--", "-.", ":"
 
 
-def origin(command: str) -> dict[str, Any]:
+def origin(command: str, guide: str = GUIDE) -> dict[str, Any]:
     """How the numbers were made."""
-    weights = verify(find(GUIDE)).sha256[WEIGHTS]
+    weights = verify(find(guide)).sha256[WEIGHTS]
     machine = f"{platform.machine()}, Python {platform.python_version()}"
-    return {"command": command, "dibs": __version__, "guide": GUIDE, "weights": weights[:12], "machine": machine}
+    return {"command": command, "dibs": __version__, "guide": guide, "weights": weights[:12], "machine": machine}
 
 
 def changed(options: Options) -> dict[str, Any]:
