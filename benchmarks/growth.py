@@ -32,7 +32,10 @@ def measure(count: int, seed: int) -> list[dict[str, Any]]:
     dibs.solve(small)  # compile, load the guide
     found = []
     for order in ORDERS:
-        seconds, asks, failures, limits = [], [], [], 0
+        seconds: list[float] = []
+        asks: list[float] = []
+        failures: list[float] = []
+        limits = 0
         for square in latin(count, order=order, holes=HOLES, seed=seed):
             begin = process_time()
             outcome = dibs.solve(square, max_seconds=SECONDS)
@@ -41,7 +44,7 @@ def measure(count: int, seed: int) -> list[dict[str, Any]]:
             failures.append(outcome.backtracks)
             limits += outcome.status == "LIMIT"
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        each = {"seconds": seconds, "asks": asks, "failures": failures}
+        each: dict[str, list[float]] = {"seconds": seconds, "asks": asks, "failures": failures}
         found.append({"order": order, "LIMIT": limits, "megabytes": memory, **each})
         middle = ", ".join(f"{name} {np.median(values):,g}" for name, values in each.items())
         print(f"order {order}: median of {count}: {middle}; {memory} MB; LIMIT {limits}", flush=True)
