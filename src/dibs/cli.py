@@ -47,6 +47,7 @@ COMMANDS = {
     "bench": "dibs.commands.bench:bench",
     "report": "dibs.commands.report:report",
     "train": "dibs.commands.train:train",
+    "guides": "dibs.commands.guides:guides",
     "model": "dibs.commands.model:app",
     "data": "dibs.commands.data:app",
     "warm": "dibs.commands.warm:warm",

@@ -248,3 +248,28 @@ def test_progress_after_two_seconds(run: Run, guide: Path, monkeypatch: pytest.M
         (None, Meter("30 states judged, 10/s")),
         (None, Meter("5 of 20 failing siblings searched", 0.25)),
     ]
+
+
+def test_a_guide_is_judged_by_the_clock_on_any_instances(run: Run, tmp_path: Path) -> None:
+    from dibs.generate import sat
+
+    for seed, formula in enumerate(sat(4, variables=10, satisfiable=True, seed=2)):
+        (tmp_path / f"{seed}.cnf").write_text(formula.format())
+    told = run("model", "eval", "sat", "--instances", tmp_path, "--limit", "2", "--json")
+    assert (told.code, told.err) == (0, "")
+    found = json.loads(told.out)
+    assert found["instances"] == 4
+    assert "se this guide" in found["verdict"]
+    assert found["breaks_even_after"] is None
+    assert (
+        "does not go with --instances" in run("model", "eval", "sat", "--instances", tmp_path, "--rounds", 3).complaint
+    )
+    assert "what to judge it on" in run("model", "eval", "sat").complaint
+
+
+def test_guides_are_listed(run: Run, guide: Path) -> None:
+    told = run("guides", guide, "--json")
+    rows = {row["guide"]: row for row in map(json.loads, told.out.splitlines())}
+    assert {"relational", "relational-latin", "sat", "transformer", str(guide)} <= rows.keys()
+    assert rows["sat"]["family"] == "cnf"
+    assert "formulas" in run("guides").out

@@ -65,7 +65,13 @@ def evaluate(
     guide: Guide,
     /,
     *,
-    puzzles: Annotated[str, Parameter(help="a file of Sudokus with one solution each, sample17 or hard300")],
+    puzzles: Annotated[
+        str | None, Parameter(help="a file of Sudokus with one solution each, sample17 or hard300")
+    ] = None,
+    instances: Annotated[
+        str | None, Parameter(help="in place of puzzles, any family: a folder, a file or module:function")
+    ] = None,
+    limit: Annotated[float | None, Parameter(help="instances: seconds for one; default: 10")] = None,
     level: Annotated[Literal["naked", "hidden"], Parameter(help="what one choice propagates")] = "naked",
     sample: Annotated[int | None, Parameter(help="only the first N puzzles")] = None,
     seed: Annotated[int, Parameter(help="of the random relabelling")] = 0,
@@ -84,6 +90,10 @@ def evaluate(
     the cost of its mistakes in nodes and its speed are measured at the same
     states. --json has every depth and every bin.
 
+    With --instances it is judged by the clock: dibs with it and without it,
+    and every engine that is installed, in turn on each instance, at most
+    100 or --sample of them.
+
     A relational guide follows what is certain (singles in any row, column,
     box or cell) before it asks its network; --network-only judges the network alone.
 
@@ -91,8 +101,19 @@ def evaluate(
       dibs model eval relational --puzzles sample17
       dibs model eval relational --puzzles hard300 --level hidden --sample 50
       dibs model eval runs/mine/guide --puzzles mine.txt --figure reliability.svg
+      dibs model eval my-guide --instances new-instances/
     """
     _check(sample, seed, threads, rounds)
+    if instances is not None:
+        others = {"puzzles": puzzles, "rounds": rounds, "figure": figure, "network-only": network_only or None}
+        for name, value in others.items():
+            if value is not None:
+                raise Refused(f"dibs: --{name} does not go with --instances")
+        return _by_the_clock(guide, instances, sample or 100, 10.0 if limit is None else limit, json)
+    if puzzles is None:
+        raise Refused("dibs: what to judge it on? --puzzles for Sudokus, --instances for any family")
+    if limit is not None:
+        raise Refused("dibs: --limit goes with --instances")
     if figure:
         from dibs.report.reliability import check
 
@@ -117,6 +138,42 @@ def evaluate(
         from dibs.report.reliability import draw
 
         draw(figure, f"{denoiser.folder.name}, {puzzles}", {"open cells": found.cells, "MRV cell": found.branch})
+    return 0
+
+
+def _by_the_clock(guide: str, instances: str, count: int, limit: float, json: bool) -> int:
+    from rich.console import Console
+
+    from dibs.guide.card import find
+    from dibs.report import tabular
+    from dibs.training.page import table
+    from dibs.training.source import collect
+    from dibs.training.verdict import judge
+
+    if not 0 < limit < float("inf"):
+        raise Refused(f"dibs: limit = {limit}: it must be above 0")
+    given = collect(instances, count)
+    done = 0
+
+    def meter(seconds: float) -> Meter | None:
+        return (
+            Meter(f"{done} of {len(given.instances)} instances", done / len(given.instances)) if seconds > 2 else None
+        )
+
+    def progress(now: int, of: int) -> None:
+        nonlocal done
+        done = now
+
+    with Terminal(meter):
+        found = judge(find(guide), given.instances, limit=limit, seconds=float("inf"), progress=progress)
+    if json:
+        print(encoder.dumps(found.as_dict()))
+        return 0
+    for fault in given.faults:
+        print(f"dibs: {fault}", file=sys.stderr)
+    console = Console()
+    console.print(tabular.terminal(table(found), console.width))
+    print(found)
     return 0
 
 

@@ -33,6 +33,16 @@ def parameters(path: Path) -> int:
         raise InputError("is not a safetensors file", str(path)) from None
 
 
+def takes(found: dict[str, Any]) -> str:
+    """The problems that a guide takes, in a few words."""
+    if found["kind"] == "transformer":
+        size = found["config"]["size"]
+        return f"{size}x{size} Sudokus"
+    kinds = ", ".join(found["kinds"][1:]) or "none but choices"
+    grids = "Sudokus and Latin squares"
+    return {"sudoku": grids, "latin": grids, "cnf": "formulas"}.get(found["family"], f"problems with groups: {kinds}")
+
+
 def listed(found: dict[str, Any]) -> Table:
     """What `described` found, for readers."""
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
@@ -52,6 +62,7 @@ def listed(found: dict[str, Any]) -> Table:
         ("parameters", f"{found['parameters']:,}"),
         ("configuration", words(found["config"])),
         ("family", found["family"]),
+        ("takes", takes(found)),
         ("trained", words(found["trained"])),
         ("data", f"sha256 {found['data']}"),
         ("licence", found["licence"]),

@@ -59,7 +59,7 @@ class Verdict:
     times: tuple[Times, ...]
     instances: int
     limit: float
-    training: float  # seconds that the guide has cost
+    training: float  # seconds that the guide has cost; 0: not known
 
     def of(self, name: str) -> Times:
         return next(one for one in self.times if one.name == name)
@@ -81,7 +81,7 @@ class Verdict:
     def breaks_even(self) -> float:
         """Instances after which training has paid for itself; infinite where it never does."""
         gain = self.of(WITHOUT).mean - self.of(WITH).mean
-        return self.training / gain if self.pays and gain > 0 else inf
+        return self.training / gain if self.training and self.pays and gain > 0 else inf
 
     def __str__(self) -> str:
         own, plain = self.of(WITH), self.of(WITHOUT)
@@ -95,7 +95,8 @@ class Verdict:
         if best is not None:
             faster = "faster than" if own.mean < best.mean else "but slower than"
             beside = f", {faster} {best.name} ({_seconds(own.mean)} against {_seconds(best.mean)} on average)"
-        return f"Use this guide: {ratios}{beside}; training has paid after {self.breaks_even:,.0f} instances."
+        paid = f"; training has paid after {self.breaks_even:,.0f} instances" if self.training else ""
+        return f"Use this guide: {ratios}{beside}{paid}."
 
     def _solved(self) -> str:
         own, plain = self.of(WITH), self.of(WITHOUT)
@@ -124,7 +125,7 @@ def judge(
     *,
     limit: float,
     seconds: float,
-    training: float,
+    training: float = 0.0,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Verdict:
     """Run all contenders on as many of the instances as `seconds` allow, at least on three."""
