@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean
+.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -63,6 +63,11 @@ all-options: $(VENV)/.test-installed
 # CONFLICTS=20000 is a minute).
 soak: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/soak.py $(CONFLICTS)
+
+# 10,000 UNSAT answers of dibs' own searches under all options and bad guides, every proof checked (some ten minutes; ANSWERS=500
+# fewer, DRAT_TRIM=program: by drat-trim as well).
+proofs: $(VENV)/.test-installed
+	PYTHONPATH=tests/support $(BIN)/python benchmarks/proofs.py $(if $(ANSWERS),--answers $(ANSWERS)) $(if $(DRAT_TRIM),--drat-trim $(DRAT_TRIM))
 
 # 500 signals at random moments of training runs; all of them, resumed, must end as an undisturbed one (ten minutes).
 bench-interrupts: $(VENV)/.test-installed

@@ -47,6 +47,7 @@ GATE = ("tests/web/test_server_gate.py", "-k")
 RACE = ("tests/search/test_policies.py", "-k", "time")
 TABLES, PLANES = "search/tree/tables.py", "search/tree/planes.py"
 STORE = ("tests/bench/test_records.py",)
+PROOFS = ("tests/search/test_proofs.py", "-x")
 
 
 def _kernel(name: str, old: str, new: str, file: str = "search/tree/propagate.py") -> Mutant:
@@ -166,6 +167,28 @@ MUTANTS = [
         "self.memory = arrays.grown(self.memory)",
         "counts[arrays.FULL] = 0",
         (*LEARNER, "forgotten"),
+    ),
+    # Proofs.
+    Mutant(
+        "proof: a nogood has a literal too few",
+        "search/nogoods/analyse.py",
+        "        if not follows(p, m, literal):",
+        "        if k > 1 and not follows(p, m, literal):",
+        PROOFS,
+    ),
+    Mutant(
+        "proof: a choice is left out",
+        "search/tree/lemmas.py",
+        "    for i in range(r.end[node]):",
+        "    for i in range(r.end[min(node, 1)]):",
+        PROOFS,
+    ),
+    Mutant(
+        "proof: a nogood is not noted",
+        "search/nogoods/lemmas.py",
+        "        m.counts[arrays.LOGGED] += length + 1",
+        "        m.counts[arrays.LOGGED] += 0",
+        PROOFS,
     ),
     # Limits.
     Mutant(

@@ -72,6 +72,8 @@ def solutions(
         raise ValueError(f"solutions takes no {named[0]}: say limit")
     if options.get("order") == "oracle":
         raise ValueError("order = 'oracle' solves the problem first: it is for solve")
+    if options.get("proof") is not None:
+        raise ValueError("solutions takes no proof: say max_solutions, and solve")
     instance = instance_of(problem)
     said = {**options, "max_solutions": MOST if limit is None else limit}
     if over is not None and "root" not in said:

@@ -56,7 +56,8 @@ def solve(
     policy it is auto, unless there is a `guide` or an option says how to search: then it is done just so.
     `workers`: cores; with more than one, the nogood search runs in as many variants side by side, and which of them
     answers depends on the clock: counters may differ from run to run, answers never do.
-    `engine`: glucose4, cadical195, kissat or cp-sat in place of dibs' own search; with `proof` a file for a DRAT proof.
+    `engine`: glucose4, cadical195, kissat or cp-sat in place of dibs' own search.
+    `proof`: a file for a DRAT proof of UNSAT, or that there are no solutions but those found (docs/PROOFS.md).
     """
     if workers < 1:
         raise ValueError(f"workers = {workers}: it must be 1 or more")
@@ -100,4 +101,6 @@ def solve_many(
     only `random` choices depend on an instance's place in the list. Ctrl-C raises after the finished ones are yielded,
     what `solve` would raise for an instance after the outcomes before it.
     """
+    if options.get("proof") is not None:
+        raise ValueError("a proof is about one instance: use dibs.solve")
     return in_order(solve_batches(enumerate(problems), solver(guide, policy, options), workers))

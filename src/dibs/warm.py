@@ -17,7 +17,8 @@ def warm(playing: bool = False) -> Iterator[tuple[str, float]]:
     """Compile, or load, one thing after the other: (what it was, seconds). `playing`: what the playground needs."""
     parts: dict[str, Callable[[], object]] = {"tree search": _tree, "guides": _guides}
     if not playing:
-        parts |= {"nogood search": _nogoods, "generators": _generators, "training": _training}
+        others = {"nogood search": _nogoods, "proofs": _proofs, "generators": _generators, "training": _training}
+        parts |= others
     for name, part in parts.items():
         begin = perf_counter()
         part()
@@ -40,6 +41,17 @@ def _nogoods() -> None:
     from dibs.solving import solve
 
     solve(Latin.parse("." * 16), strategy="nogoods")
+
+
+def _proofs() -> None:
+    from dibs.problem import CNF
+    from dibs.search.drat import Drat
+    from dibs.search.options import Options
+    from dibs.search.tree.search import TreeSearch
+
+    drat = Drat(len, np.array([1, -1]))
+    drat.false(np.array([1]))
+    TreeSearch([CNF(1, [[1]])], Options(), proof=drat).run()
 
 
 def _guides() -> None:

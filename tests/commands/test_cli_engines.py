@@ -79,7 +79,7 @@ def test_a_guide(run: Run, engine: str, shipped: Path) -> None:
     assert refused.complaint.startswith("<argument>:1: ")
 
 
-@pytest.mark.parametrize("engine", PROVERS)
+@pytest.mark.parametrize("engine", ["own", *PROVERS])
 def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
     path, proof = tmp_path / "f.cnf", tmp_path / "f.drat"
     path.write_text(CONTRADICTION)
@@ -99,7 +99,8 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("--proof p", "engine own writes no proofs: use glucose4, cadical195, kissat"),
+        ("--engine cp-sat --proof p", "engine cp-sat writes no proofs: use own, glucose4, cadical195, kissat"),
+        ("--count 10001 --proof p", "max_solutions = 10001: a proof excludes at most 10,000 solutions"),
         ("--engine glucose4 --nodes 5", "max_nodes = 5 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --count 2", "max_solutions = 2 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --policy auto", "policy = 'auto' is for dibs' own search, not for engine glucose4"),

@@ -43,7 +43,9 @@ def solve(
     policy: Annotated[PolicyName | None, Parameter(help="what the flags below are by default; see above")] = None,
     given: Flags = Given(),  # noqa: B008 (frozen)
     engine: Annotated[EngineName, Parameter(help=_ENGINE)] = "own",
-    proof: Annotated[str | None, Parameter(help="write a DRAT proof of UNSAT to this file")] = None,
+    proof: Annotated[
+        str | None, Parameter(help="write a DRAT proof that there is no (further) solution to this file")
+    ] = None,
     plan: Annotated[bool, Parameter(help="say how it would be searched, and do not search")] = False,
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
@@ -84,8 +86,11 @@ def solve(
     --engine hands the problem to another solver. It asks --guide once, about
     the root, for phases (glucose4, cadical195) or hints (cp-sat; kissat takes
     no guide); --seconds is as ever. Its decisions are counted as nodes, its
-    conflicts as backtracks. --proof FILE (all but cp-sat) writes a DRAT proof;
-    a puzzle's formula goes to FILE.cnf.
+    conflicts as backtracks.
+
+    --proof FILE (of dibs' own search and all engines but cp-sat) writes a DRAT
+    proof of UNSAT, packed if the name ends in .xz; a puzzle's formula goes to
+    FILE.cnf. With --max-solutions 2 it is a proof that there is no second one.
 
     For example:
       dibs solve 4.....1..3.....2
@@ -94,7 +99,8 @@ def solve(
       cat formula.cnf | dibs solve -
       dibs solve puzzles.txt --policy paper --json
       dibs solve puzzles.txt --policy guided --select confident --reuse 0.8
-      dibs solve formula.cnf --engine cadical195 --proof formula.drat
+      dibs solve formula.cnf --proof formula.drat
+      dibs solve puzzle.txt --max-solutions 2 --proof unique.drat
       dibs solve puzzles.txt --engine cadical195 --guide relational
     """
     if workers is not None and workers < 1:
@@ -193,7 +199,7 @@ class _Run:
                 self.json_row(line, item, outcome) if self.json else answer.one(item, outcome, self.wanted, engine)
             )
             if self.solver.proof is not None:
-                terminal.say(about_proof(self.solver.proof, item, outcome))
+                terminal.say(about_proof(self.solver.proof, item, outcome, self.wanted))
             return answer.exit_code(item, outcome)
 
     def json_row(self, line: int, instance: Instance, outcome: Outcome) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from dibs.clock import never
 from dibs.problem.structure import Instance
 from dibs.search.contract import Guide
+from dibs.search.drat import Drat
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
@@ -29,6 +30,7 @@ def side_by_side(
     place: int = 0,
     stopped: Callable[[], bool] = never,
     turn: AbstractContextManager[Any] | None = None,
+    proof: Drat | None = None,
 ) -> Outcome | None:
     """The outcome of the first search that is decided; LIMIT where none is; None where it was stopped.
 
@@ -47,6 +49,7 @@ def side_by_side(
             static=guide is not None and guide.static,
             places=[place],
             variant=variant,
+            proof=proof,
         )
         one.run(guide, lambda: ended.is_set() or stopped(), turn)
         return one.outcomes()[0]

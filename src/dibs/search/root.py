@@ -76,10 +76,9 @@ def roots(instances: Sequence[Instance], level: Level = "hidden", *, locked: boo
 
 def settle(structure: Structure, true: Bools, level: Level = "hidden", *, locked: bool = False) -> Root:
     """What follows where the literals `true` [n, L] are true and all others open."""
-    least = {"eliminate": Need.REQUIRED + 1, "naked": Need.REQUIRED, "hidden": Need.IMPLIED}[level]
     true = np.array(true, order="C")
     open_ = ~true
-    return _settled(structure, open_, true, structure.need >= least, locked, False)
+    return _settled(structure, open_, true, _forcing(structure, level), locked, False)
 
 
 def singles(structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
@@ -93,12 +92,39 @@ def singles(structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
     return left, certain
 
 
-def _settled(structure: Structure, open_: Bools, true: Bools, forcing: Bools, locked: bool, emptied: bool) -> Root:
+def locked_out(instance: Instance, level: Level) -> Ints:
+    """The literals that are false at the root because of what groups lock, in the order in which that follows."""
+    room = _scratch(instance.structure)
+    true = np.zeros((1, instance.structure.literals), bool)
+    true[0, instance.given] = True
+    _settled(instance.structure, ~true, true, _forcing(instance.structure, level), True, False, room)
+    return room.out[: room.ends[OUT]]
+
+
+def _forcing(structure: Structure, level: Level) -> Bools:
+    """[groups] whether the last open literal is taken."""
+    least = {"eliminate": Need.REQUIRED + 1, "naked": Need.REQUIRED, "hidden": Need.IMPLIED}[level]
+    forcing: Bools = structure.need >= least
+    return forcing
+
+
+def _settled(
+    structure: Structure,
+    open_: Bools,
+    true: Bools,
+    forcing: Bools,
+    locked: bool,
+    emptied: bool,
+    room: Scratch | None = None,
+) -> Root:
     """`_settle`, in place."""
-    room = declared.room(Scratch, {"groups": structure.groups, "ends": ENDS})
     found = Root(open_, true, np.ones(len(open_), bool))
-    _settle(found, groups_of(structure), room, forcing, locked, emptied)
+    _settle(found, groups_of(structure), room or _scratch(structure), forcing, locked, emptied)
     return found
+
+
+def _scratch(structure: Structure) -> Scratch:
+    return declared.room(Scratch, {"groups": structure.groups, "literals": structure.literals, "ends": ENDS})
 
 
 class State(NamedTuple):
@@ -115,13 +141,13 @@ class Scratch(NamedTuple):
     left: Annotated[Ints, "groups"]  # open members
     queue: Annotated[Ints, "groups"]  # a ring of groups to be looked at
     waits: Annotated[Bools, "groups"]  # whether a group is in it
-    ends: Annotated[
-        Ints, "ends"
-    ]  # HEAD and TAIL: where the ring is read next, and written; WAITING: how many are in it
+    out: Annotated[Ints, "literals"]  # what groups have locked out, in order
+    # HEAD and TAIL: where the ring is read next, and written; WAITING: how many are in it; OUT: of `out`
+    ends: Annotated[Ints, "ends"]
 
 
-HEAD, TAIL, WAITING = range(3)
-ENDS = 3
+HEAD, TAIL, WAITING, OUT = range(4)
+ENDS = 4
 
 
 @entry(error_model="numpy")
@@ -155,7 +181,7 @@ def settle_one(s: State, groups: Groups, room: Scratch, forcing: Bools, locked: 
 @part
 def count(s: State, groups: Groups, room: Scratch) -> None:
     """A new state: count the true and the open members of each group."""
-    room.ends[HEAD] = room.ends[TAIL] = room.ends[WAITING] = 0
+    room.ends[HEAD] = room.ends[TAIL] = room.ends[WAITING] = room.ends[OUT] = 0
     for g in range(len(groups.exclusive)):
         held, left = 0, 0
         for i in range(groups.start[g], groups.start[g + 1]):
@@ -234,6 +260,9 @@ def close(s: State, g: Int, but: Int, groups: Groups, forcing: Bools, locked: bo
         v = groups.member[i]
         if s.open[v] and (but < 0 or not within(v, but, groups)):
             s.open[v] = False
+            if but >= 0:
+                room.out[room.ends[OUT]] = v
+                room.ends[OUT] += 1
             for e in range(groups.begin[v], groups.begin[v + 1]):
                 room.left[groups.group[e]] -= 1
                 touch(groups.group[e], groups, forcing, locked, room)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -17,6 +18,8 @@ from dibs.clock import Late, clock, never
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.text import InputError
 from dibs.search.contract import Guide, Ranks, Searcher, as_guide
+from dibs.search.drat import Drat
+from dibs.search.external.proof import ProofFile, proved
 from dibs.search.external.registry import adapter, check_proofs
 from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
@@ -24,14 +27,16 @@ from dibs.search.outcome import Outcome, Status, together
 from dibs.search.plan import Plan, Request
 
 KEPT = 64  # solutions of each instance that a batch of tree searches has room for
+OWN = ("tree", "nogoods")  # searches of dibs' own
 BLOCK = 64  # searches that one call of the kernel advances in a batch
+EXCLUDED = 10_000  # solutions that the formula of a proof excludes, at most
 
 
 class Solver:
     """Solves instances, on any number of threads: they ask the guide one at a time, in `turn`.
 
     `plans` says what is done with instances of a structure; it is called once for each.
-    `proof`: a file for a DRAT proof of UNSAT, of engines that write one and of a single instance.
+    `proof`: a file for a DRAT proof of UNSAT, or that there is no further solution, of a single instance.
     """
 
     def __init__(
@@ -62,6 +67,8 @@ class Solver:
         """
         if proof is not None:
             check_proofs(request.engine)
+            if (wanted := request.options.max_solutions) > EXCLUDED:
+                raise ValueError(f"max_solutions = {wanted}: a proof excludes at most {EXCLUDED:,} solutions")
         if request.engine != "own":
             adapter(request.engine)  # raises, in one line, where it is not installed
         if request.options.order == "oracle":
@@ -84,7 +91,11 @@ class Solver:
             )
         found = self._known.get(problem.structure)
         if found is None:
-            found = self._known[problem.structure] = self.plans(problem.structure)
+            found = self.plans(problem.structure)
+            if self.proof is not None and found.search == "nogoods":
+                why = "no all-different filtering: a proof cannot have its reasons"
+                found = replace(found, notes=(*found.notes, why))
+            self._known[problem.structure] = found
         return found
 
     def run(
@@ -98,6 +109,8 @@ class Solver:
 
         `places`: where they are in a longer list, for `random` choices; `block`: as for `TreeSearch`.
         """
+        if self.proof is not None and len(problems) > 1:
+            raise ValueError("a proof is about one puzzle or formula, and there are several")
         shapes: dict[Structure, list[int]] = {}
         took: dict[Structure, float] = {}  # to lay out the problem itself: that is on the clock
         for i, problem in enumerate(problems):
@@ -111,10 +124,23 @@ class Solver:
             where = members if places is None else [places[i] for i in members]
             plan = _sooner(self.plan(some[0]), took[structure] / len(members))
             guide = self.guide if plan.guided else None
-            batch = Batch(some, where, guide, block, stopped, self.turn, self.proof, self.workers, self.count)
-            for i, outcome in zip(members, search_all(batch, plan), strict=True):
+            batch = Batch(some, where, guide, block, stopped, self.turn, None, self.workers, self.count)
+            found = search_all(batch, plan) if self.proof is None else self._proved(batch, plan, self.proof)
+            for i, outcome in zip(members, found, strict=True):
                 outcomes[i] = outcome
         return outcomes
+
+    def _proved(self, batch: Batch, plan: Plan, path: str | os.PathLike[str]) -> list[Outcome | None]:
+        """`search_all` of a single instance; the file is there if there was something to prove."""
+        file = ProofFile(path)
+        try:
+            drat = file.drat(batch.some[0], held=plan.search not in OWN)
+            [outcome] = search_all(replace(batch, proof=file, drat=drat, count=False), plan)
+            if proved(outcome, plan.options.max_solutions) and not file.written:
+                file.prove(batch.some[0], drat)
+            return [outcome]
+        finally:
+            file.discard()
 
     def stream(
         self, problem: Instance, over: NDArray[np.bool_] | None = None, stopped: Callable[[], bool] = never
@@ -137,10 +163,11 @@ class Batch:
     block: int  # as for `TreeSearch`
     stopped: Callable[[], bool]
     turn: AbstractContextManager[Any] | None  # held while the guide is asked
-    proof: str | os.PathLike[str] | None = None
+    proof: ProofFile | None = None  # of the only instance, for engines
     workers: int = 1  # cores for the only instance, where the nogood search does it
     count: bool = False  # solutions are counted, and only the first is kept
     over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these; for the nogood search
+    drat: Drat | None = None  # the proof of the only instance, for searches of dibs' own
 
     def part(self, rows: Sequence[int], guide: Guide | None) -> Batch:
         """Some of the instances, by their places here."""
@@ -160,19 +187,23 @@ def search_all(batch: Batch, plan: Plan) -> list[Outcome | None]:
     how: dict[str, Any] = {"stopped": batch.stopped, "turn": batch.turn}
     if plan.raced:
         from dibs.search.race import race
+        from dibs.search.tree.search import TreeSearch
 
         assert guide is not None
-        return race(some, plan.options, guide, places=batch.places, block=batch.block, **how)
+        make = partial(TreeSearch, proof=batch.drat)
+        return race(some, plan.options, guide, places=batch.places, block=batch.block, make=make, **how)
     if plan.easy is not None:
         return _relayed(batch, plan)
-    if plan.search == "tree" and plan.options.max_solutions > KEPT and not batch.count:
+    kept = batch.count or batch.proof is not None
+    if plan.search == "tree" and plan.options.max_solutions > KEPT and not kept:
         return [_collected(batch.part([i], guide), plan) for i in range(len(some))]
     one = len(some) == 1 and plan.options.max_solutions == 1
     if batch.workers > 1 and one and plan.search == "nogoods":
         from dibs.search.portfolio import side_by_side
 
         takes = guide if guide is not None and guide.refusal(some[0].structure) is None else None
-        return [side_by_side(some[0], plan.options, takes, workers=batch.workers, place=batch.places[0], **how)]
+        how |= {"place": batch.places[0], "proof": batch.drat}
+        return [side_by_side(some[0], plan.options, takes, workers=batch.workers, **how)]
     search = _searcher(batch, plan)
     search.run(guide, **how)
     return search.outcomes()
@@ -300,14 +331,14 @@ def _searcher(batch: Batch, plan: Plan) -> Searcher:
     if plan.search == "tree":
         from dibs.search.tree.search import TreeSearch
 
-        kept = 1 if batch.count else min(plan.options.max_solutions, KEPT)
-        guided, block = guide is not None, batch.block
-        return TreeSearch(some, plan.options, guided=guided, static=static, block=block, answers=kept, places=places)
+        kept = plan.options.max_solutions if batch.drat else 1 if batch.count else min(plan.options.max_solutions, KEPT)
+        rest: dict[str, Any] = {"block": batch.block, "places": places, "answers": kept, "proof": batch.drat}
+        return TreeSearch(some, plan.options, guided=guide is not None, static=static, **rest)
     if plan.search == "nogoods":
         from dibs.search.nogoods.batch import NogoodSearch
 
         takes = guide is not None and guide.refusal(some[0].structure) is None
-        several: dict[str, Any] = {"over": batch.over, "count": batch.count}
+        several: dict[str, Any] = {"over": batch.over, "count": batch.count, "proof": batch.drat}
         return NogoodSearch(some, plan.options, guided=takes, static=static, places=places, **several)
     from dibs.search.external.search import EngineSearch
 

@@ -54,6 +54,6 @@ def check_guide(name: str) -> None:
 
 def check_proofs(name: str) -> None:
     """Raise ValueError where the engine writes no proofs."""
-    if name == "own" or not find(name).clauses:
-        able = ", ".join(other for other, engine in ENGINES.items() if engine.clauses)
+    if name != "own" and not find(name).clauses:
+        able = ", ".join(["own", *(other for other, engine in ENGINES.items() if engine.clauses)])
         raise ValueError(f"engine {name} writes no proofs: use {able}")

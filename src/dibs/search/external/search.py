@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -41,7 +40,7 @@ class EngineSearch(Searcher):
         engine: str,
         *,
         guided: bool = False,
-        proof: str | os.PathLike[str] | None = None,
+        proof: ProofFile | None = None,
     ) -> None:
         self.adapter = adapter(engine)
         if guided:
@@ -101,7 +100,6 @@ class EngineSearch(Searcher):
 
     def _solve(self, i: int, stopped: Callable[[], bool]) -> Outcome:
         instance, asked = self.instances[i], float(self._guide_seconds[i])
-        file = None if self.proof is None else ProofFile(self.proof)
         limit = float("inf") if self.options.max_seconds is None else self.options.max_seconds - asked
         end, halt = perf_counter() + limit, Event()  # writing the formula is on the clock, but not the engine's time
         try:
@@ -111,19 +109,16 @@ class EngineSearch(Searcher):
                 instance=instance,
                 formula=formula,
                 wishes=self._wishes[i],
-                proof=file is not None,
+                proof=self.proof is not None,
                 left=lambda: end - perf_counter(),
                 stopped=lambda: halt.is_set() or stopped(),
             )
             found = _aside(lambda: self.adapter.run(task), halt)
             took = perf_counter() - begin if found.seconds is None else found.seconds
-            if file is not None and found.proof is not None:
-                file.write(instance, formula, found.proof)
+            if self.proof is not None and found.proof is not None:
+                self.proof.write(instance, formula, found.proof)
         except Late:
             found, took = Found(Status.LIMIT, None, 0, 0), 0.0
-        finally:
-            if file is not None:
-                file.discard()
         solution = None if found.true is None else verified([instance], [found.true])[0]
         return Outcome(
             status=found.status,

@@ -38,7 +38,9 @@ FULL = 19  # there was no room for a nogood
 WORK = 20  # literals that were decided and taken back
 ASSUMED = 21  # of `assumed`: levels 1 to so many are theirs, and decisions come after them
 AHEAD = 22  # 1: nothing was taken back since the furthest state was noted
-COUNTERS = 23
+LOGGED = 23  # of `log`
+ROOTED = 24  # of the trail at the root: so many literals are in the log as lemmas
+COUNTERS = 25
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100
@@ -110,6 +112,8 @@ class Memory(NamedTuple):
     assumed: Annotated[NDArray[np.int32], "literals+1"]
     counts: Annotated[NDArray[np.int64], "counters"]
     real: Annotated[NDArray[np.float64], "1"]  # what a failure counts for
+    # Lemmas since it was last read, see lemmas.py; of length 0 where nobody wants a proof.
+    log: Annotated[NDArray[np.int32], "log"]
 
 
 def memory(p: Problem) -> Memory:
@@ -117,7 +121,7 @@ def memory(p: Problem) -> Memory:
     sizes, special = np.diff(p.group_start), len(p.need)
     queue = special + int(p.least.sum()) + 1  # what all groups together may need
     literals, groups = len(p.literal_start) - 1, len(sizes)
-    room = {"literals": literals, "groups": groups, "queue": queue, "arena": ARENA, "nogoods": MANY}
+    room = {"literals": literals, "groups": groups, "queue": queue, "arena": ARENA, "nogoods": MANY, "log": 0}
     m = declared.zeros(Memory, {**room, "counters": COUNTERS})
     m.left[:] = sizes
     m.total[:] = np.bincount(np.repeat(np.arange(groups), sizes), p.group_member, groups)

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from dibs.clock import clock, never
 from dibs.problem.structure import Instance
 from dibs.search.contract import Asks, Searcher, checked
+from dibs.search.drat import Drat
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.enumeration import Enumeration
 from dibs.search.nogoods.search import Bools, Search, label
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
-from dibs.search.root import Root, roots
+from dibs.search.root import Root, locked_out, roots
 
 TOGETHER = 32  # searches that are under way, and ask the guide, at once
 
@@ -26,7 +27,7 @@ class NogoodSearch(Searcher):
 
     `guided`: the guide is asked; `static`: no more than once. Another `variant` is the same search with other random
     numbers. `over` [literals]: solutions differ in these literals, each combination is found once. `count`: only the
-    first solution is kept.
+    first solution is kept. `proof`: gets what the search of the only instance learns, and its solutions.
     """
 
     def __init__(
@@ -40,14 +41,20 @@ class NogoodSearch(Searcher):
         variant: int = 0,
         over: Bools | None = None,
         count: bool = False,
+        proof: Drat | None = None,
     ) -> None:
+        if proof is not None and len(instances) > 1:
+            raise ValueError("a proof is about one instance")
         self._several = options.max_solutions > 1 or over is not None
         self.instances, self.options = instances, options
         self.structure = instances[0].structure
         self.places = range(len(instances)) if places is None else places
         self._asks = 0 if not guided else 1 if static else arrays.NEVER
         self._root, self._outcomes, self._seconds = begun(instances, options, label(guided))
-        self._variant, self._over, self._count = variant, over, count
+        self._variant, self._over, self._count, self._proof = variant, over, count, proof
+        if proof is not None:
+            proof.false(locked_out(instances[0], options.level) if options.root == "locked" else np.zeros(0, np.int64))
+            proof.solutions = [np.flatnonzero(self._root.true[0])] if self._outcomes[0] else []
         self._next = 0  # the first instance whose search has not begun
         self._live: dict[int, Search] = {}  # by the place of the instance
         self._waiting: tuple[Asks, list[Search]] | None = None  # the last asks, and the searches they are of
@@ -63,9 +70,9 @@ class NogoodSearch(Searcher):
                 open_, true = self._root.open[i], self._root.true[i]
                 of = self.instances[i], self.options, open_, true, self.places[i], self._seconds, self._asks
                 self._live[i] = (
-                    Enumeration(*of, self._variant, over=self._over, count=self._count)
+                    Enumeration(*of, self._variant, over=self._over, count=self._count, proof=self._proof)
                     if self._several
-                    else Search(*of, self._variant)
+                    else Search(*of, self._variant, self._proof)
                 )
 
     def advance(self, stopped: Callable[[], bool] = never) -> Asks | None:
@@ -81,6 +88,8 @@ class NogoodSearch(Searcher):
                     return None
                 else:
                     self._outcomes[i] = search.outcome()
+                    if self._proof is not None:
+                        self._proof.solutions = search.solved()[0]
                     del self._live[i]
             if waiting:
                 return self._asked(waiting)

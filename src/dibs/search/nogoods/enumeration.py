@@ -17,9 +17,10 @@ from dibs.search.nogoods.search import Bools, Search
 from dibs.search.slices import MOST
 
 BLOCKED = 16  # solutions that are blocked; those after them are left by backtracking
-_KEPT = ("arena", "place", "length", "levels", "use", "link")  # arrays of nogoods
+_KEPT = ("arena", "place", "length", "levels", "use", "link", "log")  # arrays of nogoods
 _GOES_ON = (
     arrays.NODES, arrays.CONFLICTS, arrays.DEPTH, arrays.RUN, arrays.NOGOODS, arrays.USED, arrays.ROOM, arrays.WORK,
+    arrays.LOGGED,
 )  # fmt: skip
 ROWS = 256  # solutions that the kernel finds before Python takes them, at most
 BYTES = 1 << 20  # of them, at most
@@ -66,6 +67,7 @@ class Enumeration(Search):
             rows = 0
         self.problem, partner = doubled(self.problem)
         self.memory = carried(self.memory, self.problem)
+        self._hand_over()
         self._aim = aim(self.problem, partner, over, rows, wanted, blocked)
         self.seconds += clock() - begin
 
@@ -81,7 +83,10 @@ class Enumeration(Search):
         self.found += [self._true_literals(row.astype(bool)) for row in self._aim.found[:rows]]
         self._aim.counts[every.ROWS] = 0
 
-    def _solutions(self) -> tuple[list[NDArray[np.int64]], int]:
+    def _complemented(self) -> NDArray[np.int32]:
+        return super()._complemented() if self._aim is None else self._aim.partner[len(self.open) :]
+
+    def solved(self) -> tuple[list[NDArray[np.int64]], int]:
         return self.found, self.solutions
 
 

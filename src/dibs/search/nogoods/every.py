@@ -25,6 +25,7 @@ from dibs.search.nogoods.arrays import Int, Memory, Problem
 from dibs.search.nogoods.decide import choose, decide
 from dibs.search.nogoods.forget import keep, tidy
 from dibs.search.nogoods.groups import kill
+from dibs.search.nogoods.lemmas import crowded, note_learnt
 from dibs.search.nogoods.propagate import back, look, propagate
 
 # Columns of `Aim.counts`.
@@ -126,18 +127,30 @@ def flip(p: Problem, m: Memory, aim: Aim, level: Int) -> None:
         aim.counts[FLOOR] = level
         counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
         if m.state[aim.partner[literal]] != arrays.FALSE:
+            if len(m.log) > 0:
+                decided(m, literal)
+                note_learnt(m)
             put(p, m, aim, aim.partner[literal])
             break
 
 
 @part
+def decided(m: Memory, literal: Int) -> None:
+    """A literal and the decisions that stand, the last one first, as a nogood."""
+    level = m.counts[arrays.LEVEL]
+    m.learnt[0] = literal
+    for k in range(level):
+        m.learnt[level - k] = m.trail[m.mark[k]]
+    m.counts[arrays.LENGTH] = level + 1
+
+
+@part
 def block(p: Problem, m: Memory, level: Int) -> None:
     """The first so many decisions become a nogood that stays."""
-    counts = m.counts
-    for k in range(level):
-        m.learnt[k] = m.trail[m.mark[level - 1 - k]]
-    counts[arrays.LENGTH] = level
+    literal = m.trail[m.mark[level - 1]]
     back(p, m, level - 1)
+    decided(m, literal)
+    note_learnt(m)
     kill(p, m, m.learnt[0], arrays.NONE if level == 1 else -2 - keep(m, 0))
 
 
@@ -211,8 +224,10 @@ def learn(p: Problem, m: Memory, aim: Aim) -> None:
     if counts[arrays.LENGTH] > 1:
         back(p, m, max(level, aim.counts[FLOOR]))
         counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
+        note_learnt(m)
         kill(p, m, m.learnt[0], -2 - keep(m, levels))
         return
+    note_learnt(m)
     noted = standing(m, aim)
     back(p, m, 0)
     counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
@@ -250,7 +265,7 @@ def advance(problem: Problem, memory: Memory, aim: Aim, unit: Int, budget: Int) 
 def search(p: Problem, m: Memory, aim: Aim, unit: Int, budget: Int) -> None:
     counts = m.counts
     stop = counts[arrays.CONFLICTS] + budget
-    while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < stop:
+    while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < stop and not crowded(m):
         if counts[arrays.USED] + len(m.head) > len(m.arena) or counts[arrays.NOGOODS] == len(m.place):
             counts[arrays.FULL] = 1
             return

@@ -8,6 +8,7 @@ from dibs.compiled import part
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.arrays import Int, Memory, Problem
 from dibs.search.nogoods.groups import kill
+from dibs.search.nogoods.lemmas import note_root, note_tidied
 from dibs.search.nogoods.propagate import propagate
 
 
@@ -55,7 +56,9 @@ def tidy(p: Problem, m: Memory) -> bool:
     for literal in range(len(m.head)):
         m.head[literal] = -1
     kept = used = 0
+    note_root(m)
     for c in range(total):
+        note_tidied(m, c, dropped[c])
         if dropped[c]:
             continue
         first, length = used, 0

@@ -15,6 +15,7 @@ from dibs.search.nogoods.assume import assume, fail, hopeless
 from dibs.search.nogoods.decide import choose, decide, remember
 from dibs.search.nogoods.forget import keep, tidy
 from dibs.search.nogoods.groups import kill
+from dibs.search.nogoods.lemmas import crowded, note_learnt
 from dibs.search.nogoods.propagate import back, propagate
 
 
@@ -30,12 +31,14 @@ def learn(p: Problem, m: Memory) -> bool:
     back(p, m, 0 if counts[arrays.LENGTH] == 1 else max(level, counts[arrays.ASSUMED]))
     counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
     if counts[arrays.LENGTH] == 1:
+        note_learnt(m)
         kill(p, m, m.learnt[0], arrays.NONE)
     elif counts[arrays.USED] + counts[arrays.LENGTH] > len(m.arena) or counts[arrays.NOGOODS] == len(m.place):
         back(p, m, 0)
         counts[arrays.FULL] = 1
         return False
     else:
+        note_learnt(m)
         kill(p, m, m.learnt[0], -2 - keep(m, levels))
     return True
 
@@ -44,8 +47,8 @@ def learn(p: Problem, m: Memory) -> bool:
 def advance(problem: Problem, memory: Memory, unit: Int, budget: Int) -> None:
     """Run until there is an answer, the limit of decisions is reached, or `budget` more conflicts were met.
 
-    It also returns, at the root, where there is no room for another nogood: then FULL is set. Where it returns never
-    changes what it does next: what is queued stays queued.
+    It also returns, at the root, where there is no room for another nogood: then FULL is set; and where the log of
+    lemmas has to be read. Where it returns never changes what it does next: what is queued stays queued.
     """
     search(view(problem), view(memory), unit, budget)
 
@@ -69,7 +72,7 @@ def excluded(p: Problem, m: Memory, literals: NDArray[np.int64]) -> None:
 def search(p: Problem, m: Memory, unit: Int, budget: Int) -> None:
     counts = m.counts
     stop = counts[arrays.CONFLICTS] + budget
-    while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < stop:
+    while counts[arrays.PHASE] == arrays.RUNNING and counts[arrays.CONFLICTS] < stop and not crowded(m):
         if not propagate(p, m):
             counts[arrays.CONFLICTS] += 1
             if counts[arrays.LEVEL] <= counts[arrays.ASSUMED]:

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from dibs.clock import clock
 from dibs.problem.structure import Instance
+from dibs.search.drat import Drat
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.alldifferent import unmatched
 from dibs.search.nogoods.dives import GROUPS, Dives
 from dibs.search.nogoods.layout import completed, reduced
+from dibs.search.nogoods.lemmas import room
 from dibs.search.nogoods.walker import Walker
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
@@ -34,6 +36,7 @@ SURE = 3.0  # weight of a group that has a certain member; a failure adds 1
 VARIETY = 0.2  # by which the weights of variants differ
 FAINT = -20.0  # log-probabilities below count as this one
 NEVER = arrays.NEVER
+HANDED = 1 << 14  # numbers of the log that go to a proof at once, or more
 WALK = 4_000_000  # looks of a walk between two looks at the clock
 _STATUS = {arrays.SAT: Status.SAT, arrays.UNSAT: Status.UNSAT, arrays.LIMIT: Status.LIMIT}
 
@@ -58,6 +61,7 @@ class Search:
         seconds: float,
         asks: int = 0,
         variant: int = 0,
+        proof: Drat | None = None,
     ) -> None:
         begin = clock()
         self.instance, self.options = instance, options
@@ -79,8 +83,10 @@ class Search:
         self._dives = Dives(len(self.open), most, min(options.guide_after or 0, NEVER))
         self._guided = most > 0
         self._at_root = False  # the next answer is about the root
-        self.filters = True  # all-different filtering; off where a proof is wanted, which cannot have its reasons
+        self.filters = proof is None  # all-different filtering: a proof cannot have its reasons
         self.excluded: list[int] = []  # literals that filtering has made false: no unit propagation shows why
+        self._proof = proof
+        self._hand_over()
         self._filtered = -1  # literals that the root had decided when it was last filtered
         self.seconds = seconds + clock() - begin
 
@@ -167,6 +173,7 @@ class Search:
             begin = clock()
             budget = min(SLICE, 1 + self._slice // 4, failures - self._failures)
             self._step(budget)
+            self._hand_over()
             if counts[arrays.FULL]:
                 self.memory = arrays.grown(self.memory)
             took = clock() - begin
@@ -177,6 +184,30 @@ class Search:
 
     def _step(self, budget: int) -> None:
         loop.advance(self.problem, self.memory, self._unit, budget)
+
+    def _signed(self) -> NDArray[np.int64]:
+        """Its literals as the formula of the proof writes them; complements come last."""
+        assert self._proof is not None
+        signed = self._proof.signed[self.open]
+        return np.append(signed, -signed[self._complemented()])
+
+    def _complemented(self) -> NDArray[np.int32]:
+        """The literals of the complements that it has added."""
+        return self.problem.pair[len(self.open) :]
+
+    def _hand_over(self) -> None:
+        """What was learned since the last time goes to the proof, if one is wanted; the log has room again."""
+        m = self.memory
+        if self._proof is None:
+            return
+        noted = int(m.counts[arrays.LOGGED])
+        if noted >= HANDED or m.counts[arrays.PHASE] == arrays.UNSAT:
+            self._proof.clauses(m.log[:noted], self._signed())
+            m.counts[arrays.LOGGED] = 0
+        if len(m.log) < 2 * (least := HANDED + int(room(m))):
+            log = np.zeros(4 * least, np.int32)
+            log[: len(m.log)] = m.log
+            self.memory = m._replace(log=log)
 
     def literals(self) -> tuple[Bools, Bools]:
         """[literals of the structure] which are open, and which are true."""
@@ -220,7 +251,7 @@ class Search:
         phase = int(counts[arrays.PHASE])
         if self._going():
             return None
-        true, count = self._solutions()
+        true, count = self.solved()
         solutions = verified([self.instance] * len(true), true) if true else [None]
         nodes, depth = self._nodes, int(counts[arrays.DEPTH])
         return Outcome(
@@ -229,7 +260,7 @@ class Search:
             count, self.calls, self.guide_seconds, nodes, label(self._guided), others=tuple(solutions[1:]),
         )  # fmt: skip
 
-    def _solutions(self) -> tuple[list[NDArray[np.int64]], int]:
+    def solved(self) -> tuple[list[NDArray[np.int64]], int]:
         """The true literals of solutions, and how many were found."""
         if self.memory.counts[arrays.PHASE] != arrays.SAT:
             return [], 0

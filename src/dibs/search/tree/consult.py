@@ -169,11 +169,13 @@ def free_slot(s: Searches, top: Int) -> Int:
 @part
 def consult(t: Tables, s: Searches, watching: Flag, rules: Rules, top: Int, bits: NDArray[np.uint64]) -> None:
     """Find a ranking for the node just opened: one that is kept, or the guide's answer (phase WAIT), or none."""
+    s.frame_slot[top] = state.NO_SLOT
+    s.frame_trust[top] = False
+    if rules.trigger == state.NEVER:
+        return
     counts = s.counts
     domain = np.int64(s.frame_domain[top])
     weigh(s, top)
-    s.frame_slot[top] = state.NO_SLOT
-    s.frame_trust[top] = False
     if counts[state.HOPELESS]:
         if top >= counts[state.HOPELESS]:
             return  # no order of values can help here

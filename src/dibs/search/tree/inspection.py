@@ -135,6 +135,11 @@ class Inspected(Searcher):
         """[solutions kept, domains] the member that each domain takes, from 0 (in a grid: cell by cell, value - 1)."""
         return self._searches.answer[row, : self._searches.counts[row, state.SOLUTIONS]].copy()
 
+    def _kept(self, row: int) -> list[NDArray[np.int64]]:
+        """The true literals of each solution that was kept."""
+        chosen = self._tables.outer[self._tables.base[:-1] + self.choices(row)]
+        return [np.sort(literals[literals >= 0]) for literals in chosen]
+
     @property
     def counters(self) -> Counters:
         """Where the searches are, without decoding anything."""

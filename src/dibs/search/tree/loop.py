@@ -110,7 +110,7 @@ def lay_out(
                 s.counts[state.SLOT] = state.NO_SLOT
     domain = np.int64(s.frame_domain[top])
     end = arrange(t, s, watching, domain, order, slot, first, keys)
-    if rich is not None:
+    if rich is not None and rules.trigger != state.NEVER:
         total = 0.0
         for i in range(first, end):
             share = np.exp(keys[i] - keys[first]) if order == state.BY_SCORE else 1.0

@@ -20,17 +20,20 @@ from dibs import declared
 from dibs.clock import clock, never
 from dibs.problem.structure import Instance, Structure
 from dibs.search.contract import Asks, checked
+from dibs.search.drat import Drat
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.slices import LONGEST, MOST, fitted
 from dibs.search.tree import state
 from dibs.search.tree.inspection import Inspected
+from dibs.search.tree.lemmas import Lemmas
 from dibs.search.tree.loop import advance
 from dibs.search.tree.tables import DOMAIN, plane_bit, tables
 
 SLICE = 500_000  # units of work before a search lets Python look at the clock and at Ctrl-C: some milliseconds
 SMALL = 256  # domains of a problem for which that is so at once; larger ones begin with shorter slices
 EVENTS = 4096  # room for a search's events between two looks, where they are wanted
+PROVED = 1 << 15  # the same for a proof
 
 _STATUS = {state.SAT: Status.SAT, state.UNSAT: Status.UNSAT, state.LIMIT: Status.LIMIT}
 
@@ -77,6 +80,7 @@ class TreeSearch(Inspected):
     `places`: where each instance stands in the user's list; with the seed it drives `random` choices.
     `traced`: keep the events of every search, see `trace`.
     `ask_nodes`: nodes that an ask counts for at the limit of nodes.
+    `proof`: gets the lemmas of the only search, and its solutions.
 
     `batches` counts the guide's batches and `asked` the states in them; see `occupancy`.
     """
@@ -93,9 +97,12 @@ class TreeSearch(Inspected):
         places: Sequence[int] | None = None,
         traced: bool = False,
         ask_nodes: int = 0,
+        proof: Drat | None = None,
     ) -> None:
         if not instances:
             raise ValueError("an engine needs at least one instance")
+        if proof is not None and len(instances) > 1:
+            raise ValueError("a proof is about one instance")
         if len({id(i.structure) for i in instances}) > 1:
             raise ValueError("the instances of one engine must share a structure: same family, same shape")
         self.instances = instances
@@ -112,10 +119,13 @@ class TreeSearch(Inspected):
         if options.strategy == "nogoods" or (options.strategy != "dfs" and options.max_solutions > 1):
             raise ValueError(f"strategy = {options.strategy!r}: a plan would have chosen another")
         self._several = 1 < answers < options.max_solutions and len(instances) == 1
-        rich = guided or traced or options.strategy != "dfs"
+        self._proof = proof
+        self._lemmas = None if proof is None else Lemmas(proof, t)
+        noted = traced or proof is not None
+        rich = guided or noted or options.strategy != "dfs"
         several = guided and (options.reuse is not None or options.strategy != "dfs")  # rankings that are kept
         slots = (state.RANKINGS if several else 1) if rich else 0
-        sizes = state.sizes(t, slots, answers, EVENTS if traced else 0)
+        sizes = state.sizes(t, slots, answers, PROVED if proof is not None else EVENTS if traced else 0)
         self._room = _room(len(instances), sizes), sizes
         self._searches = s = state.Searches._make(array[: len(instances)] for array in self._room[0])
         row, literal = type(instances[0]).givens(instances)
@@ -189,6 +199,8 @@ class TreeSearch(Inspected):
         kernel = self._kernel or advance
         begin = clock()
         kernel(*arguments)
+        if self._lemmas is not None:
+            self._lemmas.follow(self._searches.log[0, : counts[0, state.LOGGED]])
         took = clock() - begin
         self._slice = fitted(self._slice, took, SLICE)
         if self._kernel is None and self._calls:  # this structure is searched for longer
@@ -197,7 +209,7 @@ class TreeSearch(Inspected):
         if self._events is not None:
             for row in rows:
                 self._events[row].append(self._searches.log[row, : counts[row, state.LOGGED]].copy())
-            counts[rows, state.LOGGED] = 0
+        counts[rows, state.LOGGED] = 0
         more = self._several and counts[0, state.TOP] and counts[0, state.SOLUTIONS] < self.options.max_solutions
         if more and counts[0, state.PHASE] == state.SAT:
             counts[0, state.PHASE] = state.TRY  # it goes on when they are taken
@@ -273,6 +285,8 @@ class TreeSearch(Inspected):
     def outcomes(self) -> list[Outcome | None]:
         """One for each instance, None where the search is not finished. Every solution has been verified."""
         s = self._searches
+        if self._proof is not None:
+            self._proof.solutions = self._kept(0)
         found = np.flatnonzero(s.counts[:, state.SOLUTIONS] > 0)
         solutions = dict(zip(found.tolist(), self._decoded(found), strict=True))
         phases = s.counts[:, state.PHASE].tolist()
