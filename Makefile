@@ -94,8 +94,9 @@ bench-mixed: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/mixed.py
 
 # One large Latin square in a fresh process, against the engines: everything loaded on the clock.
+# FIRST=1: what the first answers cost where nothing is compiled yet, in CPU seconds.
 bench-cold: $(VENV)/.test-installed
-	$(BIN)/python benchmarks/cold.py
+	$(BIN)/python benchmarks/cold.py $(if $(FIRST),--first)
 
 # Sessions against fresh calls: digging puzzles, toggling givens, as CPU-time ratios (some minutes).
 bench-session: $(VENV)/.test-installed
