@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean
+.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -92,6 +92,11 @@ bench-engines: $(VENV)/.test-installed
 # Policy `auto` on 2,000 mixed large instances against Glucose, the cost of UNSAT, memory at order 40 (half an hour).
 bench-mixed: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/mixed.py
+
+# Policy `auto` on 300 mixed formulas beside CaDiCaL alone and our search alone, and on the two named ones (half an hour).
+bench-formulas: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/formulas.py
+	$(BIN)/python benchmarks/formulas.py --named
 
 # One large Latin square in a fresh process, against the engines: everything loaded on the clock.
 # FIRST=1: what the first answers cost where nothing is compiled yet, in CPU seconds.

@@ -17,8 +17,11 @@ CLASSES = {  # how many cars, and which options they have
 }
 
 
-def cars(classes: dict[int, tuple[int, str]], capacity: list[tuple[int, int]]) -> dibs.Model:
-    """A class for each place in the line: as many of each as there are cars, no workshop overrun."""
+def cars(classes: dict[int, tuple[int, str]], capacity: list[tuple[int, int]], implied: bool = True) -> dibs.Model:
+    """A class for each place in the line: as many of each as there are cars, no workshop overrun.
+
+    `implied`: also what follows for the beginning of the line, as the rest of it can take only so many.
+    """
     m = dibs.Model()
     total = sum(count for count, _ in classes.values())
     place = [m.choice(f"place {i}", classes) for i in range(total)]
@@ -26,8 +29,14 @@ def cars(classes: dict[int, tuple[int, str]], capacity: list[tuple[int, int]]) -
         m.exactly(count, [car == kind for car in place], role="demand")
     for option, (most, window) in enumerate(capacity):
         having = [kind for kind, (_, options) in classes.items() if options[option] == "1"]
+        each = [car == kind for car in place for kind in having]  # the literals of a place follow one another
         for first in range(total - window + 1):
-            m.at_most(most, [car == kind for car in place[first : first + window] for kind in having], role="workshop")
+            m.at_most(most, each[first * len(having) : (first + window) * len(having)], role="workshop")
+        demand = sum(classes[kind][0] for kind in having)
+        for blocks in range(1, total // window + 1 if implied else 0):
+            if demand > blocks * most:
+                early = each[: (total - blocks * window) * len(having)]
+                m.at_least(demand - blocks * most, early, role="early")
     return m
 
 

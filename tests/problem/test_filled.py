@@ -34,3 +34,26 @@ def test_notebooks_show_rows() -> None:
     printer = Printer()
     Filled("1234341221434321")._repr_pretty_(printer, False)
     assert printer.said == "1 2 3 4\n3 4 1 2\n2 1 4 3\n4 3 2 1"
+
+
+def test_notebooks_show_tables() -> None:
+    solution = dibs.solve(dibs.Latin([1, 0, 0, 0])).solution
+    assert solution._repr_html_() == "<table><tr><td>1</td><td>2</td></tr><tr><td>2</td><td>1</td></tr></table>"
+
+
+def test_notebooks_show_outcomes() -> None:
+    shown = dibs.solve(dibs.Latin([1, 0, 0, 0]))._repr_html_()
+    assert shown.startswith("<p>SAT: ")
+    assert shown.endswith("</table>")
+    m = dibs.Model()
+    m.boolean("a<b")
+    assert "<th>a&lt;b</th>" in m.solve()._repr_html_()
+    assert dibs.solve(dibs.CNF(1, [[1], [-1]]))._repr_html_().startswith("<p>UNSAT: ")
+    assert dibs.solve(dibs.CNF(1, [[1]]))._repr_html_().endswith("<pre>[1]</pre>")
+
+
+def test_an_unknown_variable_is_named() -> None:
+    m = dibs.Model()
+    m.boolean("a")
+    with pytest.raises(KeyError, match="'b' is no variable of the solution"):
+        m.solve()["b"]

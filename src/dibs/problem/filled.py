@@ -12,7 +12,10 @@ from dibs.problem.symbols import Cell
 
 
 class Filled(str):
-    """A line of text in every respect; `array` has its numbers, and notebooks show rows."""
+    """A line of text in every respect; `array` has its numbers, and notebooks show rows.
+
+    It is no array itself: lines are compared, hashed and written as JSON, and NumPy takes whatever is a `str` for text.
+    """
 
     __slots__ = ()
 
@@ -27,3 +30,8 @@ class Filled(str):
         """How IPython and notebooks show it."""
         width = len(str(len(self.array)))
         printer.text("\n".join(" ".join(f"{value:{width}}" for value in row) for row in self.array.tolist()))
+
+    def _repr_html_(self) -> str:
+        """The same as a table, for notebooks."""
+        rows = ("".join(f"<td>{value}</td>" for value in row) for row in self.array.tolist())
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"

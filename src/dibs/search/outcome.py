@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,21 @@ class Outcome:
         """The value of a variable of a `Model`, by itself or by its name, in the solution."""
         if self.solution is None:
             raise LookupError(f"there is no solution to look into: {self.status}")
-        return self.solution[variable]
+        try:
+            return self.solution[variable]
+        except KeyError:
+            raise KeyError(f"{variable!r} is no variable of the solution") from None
+
+    def _repr_html_(self) -> str:
+        """How notebooks show it: what was found at what cost, and the solution as they show that."""
+        told = f"{self.status}: {self.nodes:,} nodes, {self.seconds + self.guide_seconds:.3g} s, {self.search}"
+        if self.solution is None:
+            return f"<p>{escape(told)}</p>"
+        if isinstance(self.solution, dict):
+            cells = (f"<tr><th>{escape(str(k))}</th><td>{escape(str(v))}</td></tr>" for k, v in self.solution.items())
+            return f"<p>{escape(told)}</p><table>{''.join(cells)}</table>"
+        grid = getattr(self.solution, "_repr_html_", None)
+        return f"<p>{escape(told)}</p>{grid() if grid else f'<pre>{escape(str(self.solution))}</pre>'}"
 
     def as_dict(self) -> dict[str, Any]:
         """What `dibs solve --json` says of it."""

@@ -27,7 +27,7 @@ from dibs.search.options import (
     OF_TREE,
     Options,
 )
-from dibs.search.policies import FREE, POLICIES, RUN, shares
+from dibs.search.policies import BOUNDED_RUN, FREE, POLICIES, RUN, shares
 
 OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
@@ -277,7 +277,7 @@ class Request:
             options,
             strategy="nogoods",
             root=explicit.get("root", "singles" if "level" in explicit or structure.family == "cnf" else "locked"),
-            restart_base=explicit.get("restart_base", RUN),
+            restart_base=explicit.get("restart_base", BOUNDED_RUN if structure.bounded else RUN),
             guide_after=after,
             **{name: getattr(usual, name) for name in OF_TREE if name in OPTIONS},
         )

@@ -12,6 +12,7 @@ from dibs.problem.structure import Structure
 PolicyName = Literal["auto", "guided", "paper", "plain"]
 
 RUN = 256  # failures of the shortest run of the nogood search, by default
+BOUNDED_RUN = 32  # where groups have bounds
 
 
 class Shares(NamedTuple):
