@@ -51,4 +51,4 @@ def test_refusals(run: Run, tmp_path: Path) -> None:
     )
     (tmp_path / "m.json").write_text('{"dibs": "problem", "version": 2}')
     assert "is of version 2; this dibs reads version 1" in run("solve", tmp_path / "m.json").complaint
-    assert "is searched for one solution" in run("solve", "-", "--count", "2", stdin=KNF).complaint
+    assert "needs strategy nogoods" in run("solve", "-", "--strategy", "dfs", stdin=KNF).complaint
