@@ -113,3 +113,19 @@ def test_what_cannot_be_said_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     b = cp.boolvar(shape=30)
     with pytest.raises(NotSupportedError, match="its coefficients are too different"):
         cp.Model(cp.sum(w * v for w, v in zip(weights, b, strict=True)) == sum(weights) // 2).solve(solver="dibs")
+
+
+def test_all_solutions_are_shown_once() -> None:
+    x, b = cp.intvar(1, 4, shape=3), cp.boolvar()
+    model = cp.Model(cp.AllDifferent(x), b.implies(x[0] + 2 * x[1] + 3 * x[2] >= 15))
+    seen: list[tuple[int, ...]] = []
+    solver = cp.SolverLookup.get("dibs", model)
+    count = solver.solveAll(display=lambda: seen.append((*map(int, x.value()), int(b.value()))))
+    assert count == len(seen) == len(set(seen)) == model.solveAll(solver="ortools")
+    assert str(solver.status().exitstatus) == "ExitStatus.OPTIMAL"
+    assert solver.solveAll(solution_limit=3) == 3
+    assert str(solver.status().exitstatus) == "ExitStatus.FEASIBLE"
+    none = cp.SolverLookup.get("dibs", cp.Model(x[0] > 4))
+    assert none.solveAll() == 0
+    assert str(none.status().exitstatus) == "ExitStatus.UNSATISFIABLE"
+    assert x[0].value() is None

@@ -42,6 +42,7 @@ except ImportError as error:
 
 from dibs.problem.cnf import CNF
 from dibs.problem.linear import Unequal, counted
+from dibs.questions import solutions
 from dibs.search.contract import Asks, Guide
 from dibs.search.outcome import Outcome, Status
 from dibs.solving import solve
@@ -213,29 +214,75 @@ class CPM_dibs(SolverInterface):  # type: ignore[misc]
 
     def solve(self, time_limit: float | None = None, **options: Any) -> bool:
         """`time_limit` in seconds; other keyword arguments are those of `dibs.solve` (policy, engine, guide, ...)."""
+        options = self._prepared(time_limit, options)
+        begin = perf_counter()
+        self.outcome = solve(self.native_model, **options)
+        self._told(EXIT[self.outcome.status], begin)
+        found = self._solve_return(self.cpm_status)
+        self._assign(self.outcome.solution if found else None)
+        return bool(found)
+
+    def solveAll(
+        self,
+        display: Any = None,
+        time_limit: float | None = None,
+        solution_limit: int | None = None,
+        call_from_model: bool = False,
+        **options: Any,
+    ) -> int:
+        """All solutions by one search, which differ in the user's variables; returns how many were found.
+
+        `display`: expressions to print, or a function to call, at each. Other engines do it CPMpy's way.
+        """
+        if "engine" in options:
+            return int(super().solveAll(display, time_limit, solution_limit, call_from_model, **options))
+        options = self._prepared(time_limit, options)
+        begin = perf_counter()
+        over = [self.solver_var(variable) for variable in self.user_vars]
+        stream = solutions(self.native_model, solution_limit, over=over, **options)
+        count = 0
+        for solution in stream:
+            self._assign(solution)
+            self.print_display(display)
+            count += 1
+        self.outcome = stream.outcome
+        assert self.outcome is not None
+        cut = self.outcome.status is Status.LIMIT or count == solution_limit
+        self._told(ExitStatus.OPTIMAL if count and not cut else EXIT[self.outcome.status], begin)
+        if count and cut:
+            self.cpm_status.exitstatus = ExitStatus.FEASIBLE
+        elif not count:
+            self._assign(None)
+        return count
+
+    def _prepared(self, time_limit: float | None, options: dict[str, Any]) -> dict[str, Any]:
+        """Variables that no constraint has named become known; the options of dibs' search."""
         if time_limit is not None and time_limit <= 0:
             raise ValueError("Time limit must be positive")
         for variable in list(self.user_vars):
             self._encode(variable)
         self.user_vars = replace_int_user_vars(self.user_vars, self.ivarmap)
+        options = dict(options)
         if time_limit is not None:
             options["max_seconds"] = time_limit
         if self._hints and "guide" not in options:
             options["guide"] = Hints(self._hints)
         if not options.keys() & {"engine", "policy", "strategy"}:
             options["strategy"] = "nogoods"  # chains of implications, of which there are many, are what it is good at
-        begin = perf_counter()
-        self.outcome = solve(self.native_model, **options)
+        return options
+
+    def _told(self, status: ExitStatus, begin: float) -> None:
         self.cpm_status = SolverStatus(self.name)
-        self.cpm_status.exitstatus = EXIT[self.outcome.status]
+        self.cpm_status.exitstatus = status
         self.cpm_status.solve_time = self.cpm_status.runtime = perf_counter() - begin  # its name before CPMpy 1.1
-        found = self._solve_return(self.cpm_status)
-        true = frozenset(self.outcome.solution or ())
+
+    def _assign(self, solution: Any) -> None:
+        """The values of a solution; None: no variable has one."""
+        true = frozenset(solution or ())
         for variable in self.user_vars:
-            variable._value = bool(self.solver_var(variable) in true) if found else None
+            variable._value = bool(self.solver_var(variable) in true) if solution is not None else None
         for encoded in self.ivarmap.values():
-            encoded._x._value = encoded.decode() if found else None
-        return bool(found)
+            encoded._x._value = encoded.decode() if solution is not None else None
 
     def _encode(self, variable: Any) -> None:
         """Make a variable of the user known, an integer by Booleans, even if no constraint has named it."""

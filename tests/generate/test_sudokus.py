@@ -94,7 +94,6 @@ def test_too_few_givens_point_to_low_clue() -> None:
     [
         ({"box": (6, 6)}, "largest size is 25x25"),
         ({"box": (1, 9)}, "at least 2"),
-        ({"box": (5, 5), "minimal": True}, "largest size is 16x16"),
         ({"givens": (30, 25)}, "range"),
         ({"givens": (30, 82)}, "range"),
         ({"workers": 0}, "workers = 0"),

@@ -52,6 +52,7 @@ def sudoku(
     size: Annotated[int | None, Parameter(help="rows of the grid, e.g. 16: short for its usual box")] = None,
     box: Annotated[str | None, Parameter(help="rows x columns of a box; default: 3x3")] = None,
     givens: Annotated[str | None, Parameter(help="how many cells are given: 24, or a range 22-26")] = None,
+    unique: Annotated[bool, Flag, Parameter(help="one solution: so it is without --kept, and not with it")] = False,
     minimal: Annotated[bool, Flag, Parameter(help="no given can be left out")] = False,
     symmetric: Annotated[bool, Flag, Parameter(help="the places of the givens look the same upside down")] = False,
     kept: Annotated[
@@ -70,8 +71,11 @@ def sudoku(
     For example:
       dibs generate sudoku 1000 --minimal --seed 7 > minimal.txt
       dibs generate sudoku 5 --size 16 --givens 100-110
+      dibs generate sudoku 2 --size 25 --unique
       dibs generate sudoku 50 --size 25 --kept 0.44 --seed 3
     """
+    if unique and kept is not None:
+        raise Refused(f"dibs: kept = {kept}: cells are kept at random, so without unique")
     boxes = _box(size, box)
     between = _givens(givens)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 
 from dibs.problem.shape import Shape, shape
 from dibs.problem.sudoku import Sudoku
+from dibs.search.contract import never
 from dibs.search.options import Options
+from dibs.search.outcome import Status
 
 if TYPE_CHECKING:
     from dibs.search.tree.search import TreeSearch
 
 BLOCK = 64
+RUN = 256  # failures of the shortest run of a nogood search
 
 
 def engine_of(
@@ -45,3 +49,35 @@ def solution_of(puzzle: NDArray[np.uint8]) -> NDArray[np.uint8]:
     engine.run()
     values: NDArray[np.uint8] = engine.choices(0)[0] + np.uint8(1)
     return values
+
+
+def still_unique(
+    of: Shape, values: NDArray[np.uint8], solution: NDArray[np.uint8], cells: Sequence[int], nodes: int
+) -> int:
+    """Whether a puzzle stays unique without these cells: 1, 0, or -1 if `nodes` of the nogood search do not tell.
+
+    `values` [cells of the grid]: the puzzle without them, whose solution was the only one before. So another one has
+    another value in one of them: that is all there is to look for.
+    """
+    from dibs.search.nogoods import loop
+    from dibs.search.nogoods.search import Search
+    from dibs.search.root import roots
+
+    grid = Sudoku._of(of, values)
+    root = roots([grid], locked=True)
+    options = Options(strategy="nogoods", root="locked", restart_base=RUN, max_nodes=nodes)
+    answer = 1
+    for cell in cells:
+        literal = cell * of.size + int(solution[cell]) - 1
+        if root.true[0, literal]:
+            continue
+        search = Search(grid, options, root.open[0], root.true[0], 0, 0.0)
+        loop.exclude(search.problem, search.memory, np.searchsorted(search.open, [literal]))
+        search.advance(never)
+        outcome = search.outcome()
+        assert outcome is not None
+        if outcome.status is Status.SAT:
+            return 0
+        if outcome.status is Status.LIMIT:
+            answer = -1
+    return answer

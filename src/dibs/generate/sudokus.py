@@ -8,21 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.generate.check import engine_of, uniqueness
+from dibs.generate.check import engine_of, still_unique, uniqueness
 from dibs.generate.parallel import in_order
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.sudoku import Sudoku, check_box
 from dibs.search.contract import Asks, Guide
 
 Values = NDArray[np.uint8]
+Places = NDArray[np.int64]
 
 LARGEST = 25
-LARGEST_MINIMAL = 16  # beyond it, one proof that a clue is needed can take hours
 FEWEST = 18  # 17-clue puzzles are the test set of the learned guides: they come from `low_clue` only
 REACHED = 21  # the fewest givens that digging into a random 9x9 grid reaches in reasonable time
 ATTEMPTS = 200  # grids that are tried for one puzzle of a size whose reach we do not know
-NODES = 300  # of one uniqueness check beyond 9x9: a clue that needs more to be judged is kept
-NODES_MINIMAL = 100_000
+NODES = 3_000  # of one uniqueness check beyond 9x9: a clue that needs more to be judged is kept
+NODES_MINIMAL = 3_000_000
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,7 @@ class _Wish:
     seed: int
 
     @property
-    def nodes(self) -> int | None:
-        if self.shape.size <= 9:
-            return None
+    def nodes(self) -> int:
         return NODES_MINIMAL if self.minimal else NODES
 
     @property
@@ -63,9 +61,9 @@ def sudoku(
     `box`: rows and columns of a box; 25x25 is the largest size, with `kept` 36x36.
     `givens`: (least, most) clues. The number is drawn from the range and digging stops there; a grid that cannot be dug
     into the range is dropped. By default clues are dug out as long as any can go.
-    `minimal`: no clue can be left out. Up to 16x16; above 9x9 a grid where this is not proven within 100,000
-    nodes for each clue is dropped. Without it, puzzles above 9x9 keep a clue that 300 nodes do not judge, so
-    they have one solution but may be a few clues from minimal.
+    `minimal`: no clue can be left out. Above 9x9 a grid where this is not proven within 3,000,000 nodes for each clue
+    is dropped. Without it, puzzles above 9x9 keep a clue that 3,000 nodes do not judge, so they have one solution but
+    may be a few clues from minimal.
     `symmetric`: the pattern of clues is symmetric under a half turn, clues go in pairs, and `minimal` means that no
     pair (nor the centre) can be left out; one clue of a pair might.
     `kept`: so many cells of a full grid stay, the others are blanked, at random: a number of cells (a whole number), or
@@ -83,11 +81,6 @@ def sudoku(
         return in_order(lambda numbers: _thinned(of, stay, seed, numbers), count, 16, workers)
     if of.size > LARGEST:
         raise ValueError(f"{of.size}x{of.size}: the largest size is {LARGEST}x{LARGEST}, with kept 36x36")
-    if minimal and of.size > LARGEST_MINIMAL:
-        raise ValueError(
-            f"minimal {of.size}x{of.size} puzzles cannot be proven minimal in reasonable time; "
-            f"the largest size is {LARGEST_MINIMAL}x{LARGEST_MINIMAL}"
-        )
     low, high = givens or (0, of.cells)
     if not 0 <= low <= high <= of.cells:
         raise ValueError(f"givens = {givens}: a range from least to most within 0..{of.cells}")
@@ -197,6 +190,15 @@ def mixed_grids(of: Shape, random: Sequence[np.random.Generator]) -> Values:
     return grids
 
 
+def _unique(wish: _Wish, trial: Values, grids: Values, spot: Places, mirror: Places) -> Places:
+    """[k] as `uniqueness`, of puzzles that were unique before they lost the clues at `spot` and `mirror` [k]."""
+    if wish.shape.size <= 9:
+        return uniqueness(wish.shape, trial)
+    lost = [list({one, other}) for one, other in zip(spot.tolist(), mirror.tolist(), strict=True)]
+    asked = zip(trial, grids, lost, strict=True)
+    return np.array([still_unique(wish.shape, puzzle, grid, cells, wish.nodes) for puzzle, grid, cells in asked])
+
+
 def _dig(wish: _Wish, grids: Values, random: Sequence[np.random.Generator]) -> list[Values | None]:
     """Dig each of `grids` [k, cells] in its own random order; None where it does not end as wished."""
     cells, rows = wish.shape.cells, len(grids)
@@ -215,13 +217,14 @@ def _dig(wish: _Wish, grids: Values, random: Sequence[np.random.Generator]) -> l
         spot = orders[:, turn]
         mirror = cells - 1 - spot if wish.symmetric else spot
         size = np.where(mirror == spot, 1, 2)
-        alive = np.flatnonzero((kept <= wish.high) & (np.count_nonzero(puzzles, axis=1) - size >= target))
+        hopeful = (proven | (not wish.minimal)) & (kept <= wish.high)
+        alive = np.flatnonzero(hopeful & (np.count_nonzero(puzzles, axis=1) - size >= target))
         if not len(alive):
             break
         trial = puzzles[alive]
         trial[np.arange(len(alive)), spot[alive]] = 0
         trial[np.arange(len(alive)), mirror[alive]] = 0
-        answer = uniqueness(wish.shape, trial, wish.nodes)
+        answer = _unique(wish, trial, grids[alive], spot[alive], mirror[alive])
         puzzles[alive[answer == 1]] = trial[answer == 1]
         kept[alive[answer != 1]] += size[alive[answer != 1]]
         proven[alive[answer < 0]] = False

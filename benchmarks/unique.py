@@ -1,0 +1,57 @@
+"""What it takes to know that a solution is the only one, for what it takes to find it: CPU time. `make bench-unique`.
+
+    python benchmarks/unique.py 25x25 --count 20 --seed 1
+    python benchmarks/unique.py puzzles.txt
+
+Generated puzzles: 25x25, dug until no clue can go that is judged in 300 nodes; 16x16, minimal. Both calls take turns,
+the best of `--rounds` counts. Each has one thread and the usual policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from time import process_time
+
+import cyclopts
+import numpy as np
+
+import dibs
+from dibs.generate import sudoku
+
+MADE = {
+    "25x25": lambda count, seed: sudoku(count, box=(5, 5), seed=seed),
+    "16x16": lambda count, seed: sudoku(count, box=(4, 4), minimal=True, seed=seed),
+    "9x9": lambda count, seed: sudoku(count, minimal=True, seed=seed),
+}
+
+
+def took(call: Callable[[], object]) -> float:
+    begin = process_time()
+    call()
+    return process_time() - begin
+
+
+def main(puzzles: str, *, count: int = 20, seed: int = 1, rounds: int = 3) -> None:
+    """`puzzles`: 9x9, 16x16 or 25x25, or a file of Sudokus that have solutions."""
+    made = MADE[puzzles](count, seed) if puzzles in MADE else (i for _, i in dibs.read_instances(puzzles))
+    some = [one for one in made if isinstance(one, dibs.Sudoku)]
+    dibs.is_unique(some[0])
+    ratios, unique = [], 0
+    for number, puzzle in enumerate(some):
+        first, both = [], []
+        for _ in range(rounds):
+            first.append(took(partial(dibs.solve, puzzle)))
+            both.append(took(partial(dibs.is_unique, puzzle)))
+        one = dibs.is_unique(puzzle)
+        unique += one
+        ratios.append(min(both) / min(first))
+        print(
+            f"{number:4d}  first {min(first):8.3f} s  unique {min(both):8.3f} s  {ratios[-1]:6.2f}  {one}", flush=True
+        )
+    p50, p95 = np.percentile(ratios, [50, 95])
+    print(f"{len(some)} puzzles, {unique} of them unique: p50 {p50:.2f}, p95 {p95:.2f}, max {max(ratios):.2f}")
+
+
+if __name__ == "__main__":
+    cyclopts.run(main)
