@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean
+.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -102,6 +102,14 @@ bench-formulas: $(VENV)/.test-installed
 # FIRST=1: what the first answers cost where nothing is compiled yet, in CPU seconds.
 bench-cold: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/cold.py $(if $(FIRST),--first)
+
+# All solutions of 5,000 random problems against a SAT solver, streamed, counted and projected (some minutes; PROBLEMS=500 fewer).
+solutions: $(VENV)/.test-installed
+	PYTHONPATH=tests/support:examples $(BIN)/python benchmarks/solutions.py $(if $(PROBLEMS),--problems $(PROBLEMS))
+
+# What it takes to know that a solution is the only one, as ratios to the first solution (PUZZLES=file takes a list of Sudokus).
+bench-unique: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/unique.py $(or $(PUZZLES),25x25)
 
 # Sessions against fresh calls: digging puzzles, toggling givens, as CPU-time ratios (some minutes).
 bench-session: $(VENV)/.test-installed

@@ -40,7 +40,8 @@ def _nogoods() -> None:
     from dibs.problem import Latin
     from dibs.solving import solve
 
-    solve(Latin.parse("." * 16), strategy="nogoods")
+    for count in (1, 2):
+        solve(Latin.parse("." * 16), strategy="nogoods", max_solutions=count)
 
 
 def _proofs() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from dibs.commands.tally import duration, plural
 from dibs.problem import CNF, InputError, Instance
 from dibs.search import Outcome, Status
+from dibs.search.outcome import listed
 from dibs.search.stream import Found
 
 Answer = tuple[int, Instance, Found]  # the first is the line where the puzzle begins
@@ -37,6 +39,37 @@ def counters(outcome: Outcome, wanted: int, engine: str | None = None) -> str:
     return f"{outcome.status}  {f'{engine}: ' if engine else ''}{', '.join(parts)}"
 
 
+def found(line: int, instance: Instance, solution: Any, as_json: bool) -> str:
+    """One of several solutions of a single puzzle, on a line; of a formula its `v` lines."""
+    if as_json:
+        return _dumped({"id": line, "solution": listed(solution)})
+    text = instance.format(solution) if isinstance(instance, CNF) else instance.line(solution)
+    return text + "\n"
+
+
+def verdict(outcome: Outcome) -> str:
+    """`unique`, `several`, `none`, or `unknown` where a limit ended the search: what --unique says."""
+    if outcome.solutions > 1:
+        return "several"
+    if outcome.status is Status.LIMIT:
+        return "unknown"
+    return "unique" if outcome.solutions else "none"
+
+
+def unique(line: int, instance: Instance, outcome: Outcome, plan: str, as_json: bool) -> str:
+    """The answer to --unique: the solution, a second one if there is one, the verdict and what it cost."""
+    if as_json:
+        fields = {"id": line, **outcome.as_dict(), "plan": plan, "unique": verdict(outcome)}
+        return _dumped(fields | ({"second": listed(outcome.others[0])} if outcome.others else {}))
+    grids = "\n\n".join(map(instance.format, outcome.found)) + "\n" if outcome.found else ""
+    return f"{grids}{verdict(outcome)}  {counters(outcome, 1)}\n"
+
+
+def unique_row(line: int, instance: Instance, outcome: Outcome) -> str:
+    """One of many: `line verdict [solution [second solution]]`."""
+    return " ".join([str(line), verdict(outcome), *map(instance.line, outcome.found)]) + "\n"
+
+
 def one(instance: Instance, outcome: Outcome, wanted: int, engine: str | None = None) -> str:
     """The answer to a single puzzle: the grid, and what it cost."""
     if isinstance(instance, CNF):
@@ -53,20 +86,30 @@ def _competition(formula: CNF, outcome: Outcome, wanted: int, engine: str | None
 
 
 def row(line: int, instance: Instance, outcome: Outcome, wanted: int) -> str:
-    """One of many: `line status [solutions] [solution]`; the number of solutions only where more than one is wanted."""
+    """One of many: `line status [solutions] [solution]`; the number of solutions only where more than one is wanted.
+
+    Then each solution has such a row.
+    """
     parts = [str(line), outcome.status.value]
     if wanted > 1:
         parts.append(str(outcome.solutions))
-    if outcome.solution is not None:
-        parts.append(instance.line(outcome.solution))
-    return " ".join(parts) + "\n"
+    rows = [[*parts, instance.line(solution)] for solution in outcome.found] or [parts]
+    return "".join(" ".join(row) + "\n" for row in rows)
 
 
 def as_json(line: int, outcome: Outcome, wanted: int, plan: str) -> str:
-    """One object on one line. A grid's solution is its one-line text, that of a CNF a list of signed numbers."""
+    """One object on one line. A grid's solution is its one-line text, that of a CNF a list of signed numbers.
+
+    Where several solutions are wanted, they come before, an object on a line each.
+    """
     fields = {"id": line, **outcome.as_dict(), "plan": plan}
     if wanted > 1:
         fields["solutions"] = outcome.solutions
+    each = outcome.found if wanted > 1 else ()
+    return "".join([*(_dumped({"id": line, "solution": listed(one)}) for one in each), _dumped(fields)])
+
+
+def _dumped(fields: dict[str, Any]) -> str:
     return json.dumps(fields, separators=(",", ":")) + "\n"
 
 
@@ -88,4 +131,4 @@ def exit_code(instance: Instance, outcome: Outcome) -> int:
 
 def _sat_status(outcome: Outcome) -> Status:
     """A formula with a solution is satisfiable, even if a limit ended the search for more of them."""
-    return outcome.status if outcome.solution is None else Status.SAT
+    return Status.SAT if outcome.solutions else outcome.status

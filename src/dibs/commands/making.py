@@ -7,6 +7,7 @@ from itertools import chain
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Event, Thread
+from typing import TypeVar
 
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.output import FileOutput, Output, writing
@@ -19,6 +20,7 @@ READ_AHEAD = 64
 PATIENCE = 0.1  # seconds between two looks at Ctrl-C
 
 Maker = Callable[[], Iterable[Instance]]
+Made = TypeVar("Made")
 
 
 class Looked:
@@ -69,7 +71,7 @@ def write(
         return pace(done, f"of {count:,} made", seconds, done / count) if seconds > 2 else None
 
     with Interrupt() as interrupt, Terminal(meter) as terminal:
-        made = _checked(_aside(make, interrupt.stop))
+        made = _checked(aside(make, interrupt.stop))
         output = target(terminal)
         with writing(output, count):
             for number, instance in enumerate(made):
@@ -94,15 +96,15 @@ def _checked(made: Iterator[Instance]) -> Iterator[Instance]:
     return chain([] if first is None else [first], made)
 
 
-def _aside(make: Maker, stop: Event) -> Iterator[Instance]:
-    """The instances, made in a thread: when Ctrl-C comes it may be deep in a kernel, and nobody waits for it."""
-    ready: Queue[Instance | BaseException | None] = Queue(READ_AHEAD)
+def aside(make: Callable[[], Iterable[Made]], stop: Event) -> Iterator[Made]:
+    """What is made, in a thread: when Ctrl-C comes it may be deep in a kernel, and nobody waits for it."""
+    ready: Queue[Made | BaseException | None] = Queue(READ_AHEAD)
 
     def run() -> None:
         end: BaseException | None = None
         try:
-            for instance in make():
-                ready.put(instance)
+            for one in make():
+                ready.put(one)
                 if stop.is_set():
                     break
         except BaseException as error:

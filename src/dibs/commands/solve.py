@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import json as encoder
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, islice
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from dibs.commands import answer, source
 from dibs.commands.fields import Flags, Given
 from dibs.commands.interrupt import Interrupt
+from dibs.commands.making import aside
 from dibs.commands.tally import Tally
 from dibs.commands.terminal import Meter, Terminal, pace
 from dibs.errors import Refused
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.reading import Family, Item
+from dibs.questions import Solutions
 from dibs.search import Outcome
 from dibs.search.external.proof import about_proof
 from dibs.search.external.registry import ENGINES, EngineName
 from dibs.search.plan import Request
 from dibs.search.policies import PolicyName
+from dibs.search.slices import MOST
 from dibs.search.solver import Solver
 from dibs.search.stream import cores, solve_batches
 from dibs.search.tree import kernel_ready
 from dibs.solving import ready
 
+UNIQUE_CODES = {"unique": 0, "several": 1, "none": 1, "unknown": 3}  # exit codes of --unique
 COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
 LOADING = "loading the guide"
@@ -46,6 +51,8 @@ def solve(
     proof: Annotated[
         str | None, Parameter(help="write a DRAT proof that there is no (further) solution to this file")
     ] = None,
+    every: Annotated[bool, Parameter(name="--all", negative="", help="all solutions, each on a line")] = False,
+    unique: Annotated[bool, Parameter(negative="", help="whether there is just one solution; see above")] = False,
     plan: Annotated[bool, Parameter(help="say how it would be searched, and do not search")] = False,
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
@@ -59,9 +66,8 @@ def solve(
     formula, and may be packed with gzip or xz.
 
     One puzzle is answered with its grid and what the search cost. Of many,
-    each is a line LINE STATUS SOLUTION, where LINE is where it begins (with
-    --max-solutions above 1: LINE STATUS SOLUTIONS SOLUTION); a summary goes to
-    standard error. A formula is answered as in SAT competitions, with the
+    each is a line LINE STATUS SOLUTION, where LINE is where it begins; a
+    summary goes to standard error. A formula is answered as in SAT competitions, with the
     exit codes 10, 20 and 0. Bad input or options: exit code 2; so is a puzzle
     of many that could not be solved, after all others.
 
@@ -69,6 +75,17 @@ def solve(
     calls, depth, seconds, guide_seconds, search (which one answered) and plan;
     with --max-solutions above 1 also solutions. seconds is the search alone,
     guide_seconds what its guide took; --max-seconds limits their sum.
+
+    --count N prints up to N solutions, --all all of them: of one puzzle each
+    on a line, as it is found, then what they cost; of many a line LINE STATUS
+    SOLUTIONS SOLUTION for each, where SOLUTIONS is how many were found. With
+    --json each is an object {id, solution}, and the puzzle's own comes last.
+
+    --unique finds a solution, and a second one or a proof that there is none.
+    It prints what it has found, then one of the words unique, several, none
+    (no solution), unknown (a limit); of many puzzles LINE WORD SOLUTION
+    SECOND; with --json the fields unique (the word) and second. Exit code: 0
+    if all are unique, 1 if one is not, 3 if a limit leaves one unknown.
 
     --policy says how to search; every flag that you give goes before it, or is
     refused. --plan says what comes of both.
@@ -96,6 +113,8 @@ def solve(
       dibs solve 4.....1..3.....2
       dibs solve puzzles.txt.gz --tie degree --max-nodes 100000 --json
       dibs solve square.txt --family latin --max-solutions 2
+      dibs solve puzzles.txt --unique
+      dibs solve model.json --all --json
       cat formula.cnf | dibs solve -
       dibs solve puzzles.txt --policy paper --json
       dibs solve puzzles.txt --policy guided --select confident --reuse 0.8
@@ -107,20 +126,30 @@ def solve(
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
     text = source.find(puzzle)
     try:
-        request = Request(policy, given.as_dict(), engine=engine)
+        request = Request(policy, _wanted(given.as_dict(), every, unique), engine=engine)
         solver = ready(request, proof=proof)
         items = read_instances(text.source, family, source.parse_box(box), name=text.name, limits=limits)
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
     with Interrupt() as interrupt:
         items = interrupt.reading(items)
-        run = _Run(interrupt, request, solver, json, workers, text)
+        run = _Run(interrupt, request, solver, json, workers, text, unique)
         if plan:
             return run.planned(items)
         first = list(islice(items, 2))
         if proof is not None and len(first) > 1:
             raise Refused("dibs: a proof is about one puzzle or formula, and there are several")
-        return run.one(*first[0]) if len(first) == 1 else run.many(chain(first, items))
+        if len(first) > 1 or not first:
+            return run.many(chain(first, items))
+        several = run.wanted > 1 and not unique and proof is None
+        return run.each(*first[0]) if several else run.one(*first[0])
+
+
+def _wanted(said: dict[str, Any], every: bool, unique: bool) -> dict[str, Any]:
+    """What was said, and how many solutions are wanted."""
+    if every + unique + ("max_solutions" in said) > 1:
+        raise ValueError("of --all, --unique and --count, give one: each says how many solutions are wanted")
+    return {**said, "max_solutions": MOST if every else 2} if every or unique else said
 
 
 class _Run:
@@ -134,6 +163,7 @@ class _Run:
         json: bool,
         workers: int | None,
         given: source.Input,
+        unique: bool,
     ) -> None:
         self.interrupt = interrupt
         self.request = request
@@ -141,8 +171,10 @@ class _Run:
         self.json = json
         self.workers = workers
         self.given = given
+        self.unique = unique
         self.wanted = request.options.max_solutions
         self.tally = Tally()
+        self.code = 0  # of --unique
         self.lines: int | None = None  # of the file; counted when somebody waits
 
     def solved(self, problems: Iterator[tuple[int, Instance]]) -> Iterator[list[answer.Answer]]:
@@ -195,6 +227,10 @@ class _Run:
                 named = isinstance(outcome, InputError) and outcome.file
                 raise outcome if named else answer.failure(outcome, self.given.label, line) from None
             engine = None if self.request.engine == "own" else self.request.engine
+            if self.unique:
+                name = self.solver.plan(item).name
+                terminal.rows(answer.unique(line, item, outcome, name, self.json))
+                return UNIQUE_CODES[answer.verdict(outcome)]
             terminal.rows(
                 self.json_row(line, item, outcome) if self.json else answer.one(item, outcome, self.wanted, engine)
             )
@@ -202,8 +238,33 @@ class _Run:
                 terminal.say(about_proof(self.solver.proof, item, outcome, self.wanted))
             return answer.exit_code(item, outcome)
 
+    def each(self, line: int, item: Instance | InputError) -> int:
+        """All solutions of one puzzle, as they are found, then what they cost."""
+        item = self.checked(line, item)
+        if isinstance(item, InputError):
+            raise item
+        instance, stop = item, self.interrupt.stop
+        stream = Solutions(self.solver.stream(instance, stopped=stop.is_set))
+        with Terminal(self.waiting) as terminal:
+            for solution in aside(lambda: stream, stop):
+                terminal.rows(answer.found(line, instance, solution, self.json))
+            terminal.close()
+            outcome = stream.outcome
+            if self.interrupt.pressed or outcome is None:
+                terminal.say("interrupted")
+                raise KeyboardInterrupt
+            last = replace(outcome, solution=None, others=())  # they are printed already
+            terminal.rows(self.json_row(line, instance, last) if self.json else answer.one(instance, last, self.wanted))
+            return answer.exit_code(instance, outcome)
+
     def json_row(self, line: int, instance: Instance, outcome: Outcome) -> str:
         return answer.as_json(line, outcome, self.wanted, self.solver.plan(instance).name)
+
+    def unique_row(self, line: int, instance: Instance, outcome: Outcome) -> str:
+        self.code = max(self.code, UNIQUE_CODES[answer.verdict(outcome)])
+        if self.json:
+            return answer.unique(line, instance, outcome, self.solver.plan(instance).name, True)
+        return answer.unique_row(line, instance, outcome)
 
     def many(self, items: Iterator[Item]) -> int:
         """Good ones are solved, bad ones reported; what was finished before a Ctrl-C is printed and summed up."""
@@ -213,7 +274,9 @@ class _Run:
             try:
                 for batch in self.solved(self.good(items, terminal)):
                     solved = [(line, i, found) for line, i, found in batch if isinstance(found, Outcome)]
-                    if self.json:
+                    if self.unique:
+                        rows = [self.unique_row(*one) for one in solved]
+                    elif self.json:
                         rows = [self.json_row(*one) for one in solved]
                     else:
                         rows = [answer.row(*one, self.wanted) for one in solved]
@@ -233,7 +296,7 @@ class _Run:
             terminal.say(tally.summary(self.interrupt.pressed))
         if self.interrupt.pressed:
             raise KeyboardInterrupt
-        return 2 if tally.bad or broken else 0
+        return 2 if tally.bad or broken else self.code
 
     def good(self, items: Iterator[Item], terminal: Terminal) -> Iterator[tuple[int, Instance]]:
         for line, item in items:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import never
 from dibs.problem.shape import Shape, shape
 from dibs.problem.sudoku import Sudoku
-from dibs.search.contract import never
 from dibs.search.options import Options
 from dibs.search.outcome import Status
 

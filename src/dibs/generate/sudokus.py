@@ -22,7 +22,7 @@ FEWEST = 18  # 17-clue puzzles are the test set of the learned guides: they come
 REACHED = 21  # the fewest givens that digging into a random 9x9 grid reaches in reasonable time
 ATTEMPTS = 200  # grids that are tried for one puzzle of a size whose reach we do not know
 NODES = 3_000  # of one uniqueness check beyond 9x9: a clue that needs more to be judged is kept
-NODES_MINIMAL = 3_000_000
+NODES_MINIMAL = 300_000
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def sudoku(
     `box`: rows and columns of a box; 25x25 is the largest size, with `kept` 36x36.
     `givens`: (least, most) clues. The number is drawn from the range and digging stops there; a grid that cannot be dug
     into the range is dropped. By default clues are dug out as long as any can go.
-    `minimal`: no clue can be left out. Above 9x9 a grid where this is not proven within 3,000,000 nodes for each clue
+    `minimal`: no clue can be left out. Above 9x9 a grid where this is not proven within 300,000 nodes for each clue
     is dropped. Without it, puzzles above 9x9 keep a clue that 3,000 nodes do not judge, so they have one solution but
     may be a few clues from minimal.
     `symmetric`: the pattern of clues is symmetric under a half turn, clues go in pairs, and `minimal` means that no

@@ -92,10 +92,7 @@ class Outcome:
         """What `dibs solve --json` says of it."""
         return {
             "status": self.status.value,
-            # JSON has texts as keys only, and names of variables may be anything.
-            "solution": {str(k): v for k, v in self.solution.items()}
-            if isinstance(self.solution, dict)
-            else self.solution,
+            "solution": listed(self.solution),
             "nodes": self.nodes,
             "backtracks": self.backtracks,
             "asks": self.asks,
@@ -105,6 +102,11 @@ class Outcome:
             "guide_seconds": round(self.guide_seconds, 9),
             "search": self.search,
         }
+
+
+def listed(solution: Any) -> Any:
+    """A solution as JSON can have it: texts as keys only, and names of variables may be anything."""
+    return {str(k): v for k, v in solution.items()} if isinstance(solution, dict) else solution
 
 
 def together(first: Outcome, second: Outcome) -> Outcome:
