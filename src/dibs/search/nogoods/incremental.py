@@ -267,6 +267,7 @@ class Call(NogoodSearch):
         self._waiting = None
         self._answered = []
         self._handing = 0.0
+        self._proof = None
 
 
 def hand_over(before: Problem, old: Memory, after: Problem, new: Memory) -> None:
