@@ -72,8 +72,10 @@ def test_whatever_the_problem_and_the_search(path: Path) -> None:
         number += 1
         try:
             with small_stores() if number % 3 == 0 else nullcontext():
-                outcome = dibs.solve(instance, proof=path, **options)
+                outcome = dibs.solve(instance, proof=path, max_nodes=5_000, **options)
         except ValueError:
+            continue
+        if outcome.status == "LIMIT":
             continue
         assert outcome.status == "UNSAT"
         assert accepted(instance, path), (number, options)
@@ -162,6 +164,18 @@ def test_formulas_are_proved_as_they_are(path: Path) -> None:
     for clauses in empty:
         dibs.solve(dibs.CNF(2, clauses), proof=path)
         assert path.read_text() == "0\n"
+
+
+@pytest.mark.parametrize("nodes", [1, 100_000])
+def test_whoever_answers_writes_the_proof(path: Path, monkeypatch: pytest.MonkeyPatch, nodes: int) -> None:
+    """Policy `auto` leaves a formula to CaDiCaL: then there is nothing in the proof of the search before."""
+    monkeypatch.setattr("dibs.search.plan.NODES", nodes)
+    monkeypatch.setattr("dibs.search.plan.GUIDED_NODES", nodes)
+    instance = searched("formula")
+    outcome = dibs.solve(instance, policy="auto", proof=path)
+    assert outcome.status == "UNSAT"
+    assert ("cadical195" in outcome.search) == (nodes == 1)
+    assert accepted(instance, path)
 
 
 def test_compressed(tmp_path: Path) -> None:
