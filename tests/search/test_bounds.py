@@ -9,7 +9,7 @@ import pytest
 
 import dibs
 from dibs import Not, Problem
-from dibs.search.nogoods.layout import completed, reduced
+from dibs.search.nogoods.layout import completed, ordered, reduced
 from dibs.search.root import roots
 from dibs.search.selfcheck import watched
 from dibs.search.tree.tables import tables
@@ -119,10 +119,32 @@ def test_literals_get_complements_where_groups_have_bounds() -> None:
     problem = Problem(3, groups=[(0, 2, [0, 1, 2])])
     left, _ = reduced(problem.structure, np.ones(3, bool), np.zeros(3, bool), "hidden")
     whole = completed(left)
-    assert whole.helping.tolist() == [3, 4, 5]
+    assert len(whole.idle) == 3
     assert whole.pair.tolist() == [3, 4, 5, 0, 1, 2]
     assert (whole.need & whole.exclusive).tolist() == [True] * 3
     assert whole.group_member.tolist() == [0, 3, 1, 4, 2, 5, 0, 1, 2]
+    in_order = ordered(whole)  # if the second is true, then the first; if the third, then the second
+    assert in_order.group_member.tolist() == [0, 3, 1, 4, 2, 5, 0, 4, 1, 5, 0, 1, 2]
+    assert in_order.exclusive.tolist() == [True] * 3 + [False] * 2
+    assert in_order.need.all()
+
+
+def test_literals_of_other_groups_have_no_order() -> None:
+    problem = Problem(4, groups=[(0, 2, [0, 1, 2, Not(3)]), (0, 1, [0, 1])])
+    root = roots([problem])
+    whole = completed(reduced(problem.structure, root.open[0], root.true[0], "hidden")[0])
+    assert len(ordered(whole).need) == len(whole.need) + 1  # 0 and 1 alone can change places
+
+
+@pytest.mark.parametrize("overlap", [100, 300])
+def test_large_groups_are_refuted_by_counting(overlap: int) -> None:
+    """At least half of some, at most a quarter of others, and what they share decides it."""
+    first, second = range(400), range(400 - overlap, 1000 - overlap)
+    most = overlap // 2
+    for least, status in ((400 - overlap + most, "SAT"), (400 - overlap + most + 1, "UNSAT")):
+        problem = Problem(1000, groups=[(least, 400, first), (0, most, second)])
+        outcome = solved(problem, max_nodes=20_000)
+        assert outcome.status == status
 
 
 def test_what_a_group_needs_is_taken_at_once() -> None:

@@ -250,3 +250,14 @@ def test_a_lemma_with_a_literal_dropped_is_caught(path: Path, monkeypatch: pytes
     monkeypatch.setattr(Drat, "write", shorter)
     assert dibs.solve(instance, strategy=strategy, proof=path).status == "UNSAT"
     assert not accepted(instance, path)
+
+
+@pytest.mark.parametrize(("nodes", "answers"), [(4_000, "nogoods"), (1, "cadical195")])
+def test_formulas_under_auto(nodes: int, answers: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The proof is of the search that answers: the nogood search, or CaDiCaL after it."""
+    monkeypatch.setattr("dibs.search.plan.NODES", nodes)
+    monkeypatch.setattr("dibs.search.plan.GUIDED_NODES", nodes)
+    formula = searched("formula")
+    outcome = dibs.solve(formula, proof=tmp_path / "proof")
+    assert (outcome.status, outcome.search.split()[0]) == ("UNSAT", answers)
+    assert accepted(formula, tmp_path / "proof")

@@ -14,7 +14,7 @@ from dibs.search.nogoods.groups import asleep
 def choose(p: Problem, m: Memory) -> Int:
     """The group to branch on: the fewest open literals for its weight; -1: every need is met, whatever the weights."""
     best, size, weight = -1, 1.0, 0.0
-    for g in range(len(p.need) - len(p.helping)):
+    for g in range(len(p.need) - len(p.idle)):
         if p.need[g] and m.held[g] == 0 and (best < 0 or m.left[g] * weight < size * m.weight[g]):
             best, size, weight = g, float(m.left[g]), m.weight[g]
     for b in range(len(p.least)):

@@ -56,43 +56,86 @@ def completed(p: Problem) -> Problem:
     """
     literals = len(p.pair)
     alone = np.flatnonzero(p.pair < 0)
-    helping = literals + np.arange(len(alone))
-    pairs = list(zip(alone.tolist(), helping.tolist(), strict=True))
-    return extended(p, literals + len(alone), pairs, [])._replace(helping=helping.astype(np.int32))
+    pairs = list(zip(alone.tolist(), range(literals, literals + len(alone)), strict=True))
+    return extended(p, literals + len(alone), pairs, [])._replace(idle=np.zeros(len(alone), np.int32))
+
+
+def ordered(p: Problem) -> Problem:
+    """A completed problem in which literals that can change places are true in their order, the first of them first.
+
+    Two literals can change places, with their complements, where they are in the same groups. It has a solution if it
+    had one, but not all of them. Bounds on many such literals are refuted by counting, which nogoods alone cannot do.
+    """
+    variable = np.flatnonzero((p.pair > np.arange(len(p.pair))) & (p.pair[p.pair] == np.arange(len(p.pair))))
+    mixed = np.random.default_rng(0).integers(1, 2**62, len(p.group_start) - 1)
+    owner = np.repeat(np.arange(len(mixed)), np.diff(p.group_start))
+    code = np.zeros(len(p.pair), np.int64)
+    np.add.at(code, p.group_member, mixed[owner])
+    two = np.flatnonzero(p.need & p.exclusive & (np.diff(p.group_start)[: len(p.need)] == 2))
+    for at in (0, 1):  # the group that a literal has with its complement is nobody else's
+        one, other = p.group_member[p.group_start[two] + at], p.group_member[p.group_start[two] + 1 - at]
+        own = p.pair[one] == other
+        np.subtract.at(code, one[own], mixed[two[own]])
+    by = variable[np.lexsort((variable, code[p.pair[variable]], code[variable]))]
+    same = (code[by[1:]] == code[by[:-1]]) & (code[p.pair[by[1:]]] == code[p.pair[by[:-1]]])
+    chains = [
+        (a, int(p.pair[b]))
+        for a, b in zip(by[:-1][same].tolist(), by[1:][same].tolist(), strict=True)
+        if _others(p, a) == _others(p, b) and _others(p, int(p.pair[a])) == _others(p, int(p.pair[b]))
+    ]
+    found = extended(p, len(p.pair), [], [], chains)
+    return found._replace(idle=np.zeros(len(p.idle) + len(chains), np.int32))
+
+
+def _others(p: Problem, literal: int) -> list[int]:
+    """The groups of a literal but those that it has with its complement alone."""
+    special: list[int] = p.literal_group[p.literal_start[literal] : p.literal_start[literal + 1]].tolist()
+    bounds: list[int] = p.bound_group[p.bound_start[literal] : p.bound_start[literal + 1]].tolist()
+    with_it = {literal, int(p.pair[literal])}
+    shared = (set(p.group_member[p.group_start[g] : p.group_start[g + 1]].tolist()) == with_it for g in special)
+    return [g for g, own in zip(special, shared, strict=True) if not own or not (p.need[g] & p.exclusive[g])] + bounds
 
 
 def extended(
-    base: Problem, literals: int, pairs: Sequence[tuple[int, int]], guarded: Sequence[tuple[int, int, int, list[int]]]
+    base: Problem,
+    literals: int,
+    pairs: Sequence[tuple[int, int]],
+    guarded: Sequence[tuple[int, int, int, list[int]]],
+    either: Sequence[tuple[int, int]] = (),
 ) -> Problem:
-    """A problem with more literals: exactly one of each of `pairs`, and groups (selector, least, most, literals)."""
+    """A problem with more literals: exactly one of each of `pairs`, and groups (selector, least, most, literals).
+
+    `either`: at least one of each of these two.
+    """
+    twos = [*pairs, *either]
     special, first = len(base.need), base.group_start[len(base.need)]
     sizes = np.diff(base.group_start)
     size = np.concatenate([
-        sizes[:special], np.full(len(pairs), 2), sizes[special:], np.array([len(g[3]) for g in guarded], np.int64),
+        sizes[:special], np.full(len(twos), 2), sizes[special:], np.array([len(g[3]) for g in guarded], np.int64),
     ])  # fmt: skip
     member = np.concatenate([
-        base.group_member[:first], np.array(pairs, np.int64).ravel(), base.group_member[first:],
+        base.group_member[:first], np.array(twos, np.int64).ravel(), base.group_member[first:],
         np.array([literal for g in guarded for literal in g[3]], np.int64),
     ]).astype(np.int64)  # fmt: skip
     group = np.repeat(np.arange(len(size)), size)
     order = np.argsort(member, kind="stable")
-    kind = (group < special + len(pairs))[order]
+    kind = (group < special + len(twos))[order]
     of, groups = member[order], group[order].astype(np.int32)
-    both = np.ones(len(pairs), bool)
+    one = np.arange(len(twos)) < len(pairs)
     i4 = np.int32
     pair = np.full(literals, -1, i4)
     pair[: len(base.pair)] = base.pair
-    for one, other in pairs:
-        pair[one], pair[other] = other, one
+    for a, b in pairs:
+        pair[a], pair[b] = b, a
     return Problem(
         np.concatenate([[0], np.cumsum(size)]).astype(i4), member.astype(i4),
         _spread(of[kind], literals), groups[kind],
-        np.concatenate([base.exclusive, both]), np.concatenate([base.need, both]),
+        np.concatenate([base.exclusive, one]), np.concatenate([base.need, np.ones(len(twos), bool)]),
         _spread(of[~kind], literals), groups[~kind],
         np.concatenate([base.least, np.array([g[1] for g in guarded], i4)]),
         np.concatenate([base.most, np.array([g[2] for g in guarded], i4)]),
         np.concatenate([base.selector, np.array([g[0] for g in guarded], i4)]),
-        pair, base.helping,
+        pair, base.idle,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from dibs.search.drat import Drat
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.alldifferent import unmatched
 from dibs.search.nogoods.dives import GROUPS, Dives
-from dibs.search.nogoods.layout import completed, reduced
+from dibs.search.nogoods.layout import completed, ordered, reduced
 from dibs.search.nogoods.lemmas import room
 from dibs.search.nogoods.walker import Walker
 from dibs.search.options import Options
@@ -71,6 +71,8 @@ class Search:
         self.problem, self.open = reduced(instance.structure, open_, true, options.level)
         if self.completes and instance.structure.bounded:
             self.problem = completed(self.problem)
+            if proof is None:  # it cannot have the reasons of an order
+                self.problem = ordered(self.problem)
         self.memory = arrays.memory(self.problem)
         if options.order == "random":
             self.memory.score[: len(self.open)] = np.random.default_rng((options.seed, place)).random(len(self.open))
