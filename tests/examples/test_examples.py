@@ -76,3 +76,14 @@ def test_torch_guide() -> None:
 def test_engine_by_hand() -> None:
     assert [o and o.status for o in by_hand.outcomes] == ["SAT"] * 300
     assert by_hand.batches[0] > 100
+
+
+def test_first_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    """As in the README."""
+    import first  # noqa: F401
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("SAT ")
+    assert set(lines[1].split()) <= {"left", "right"}
+    assert lines[2].startswith("5 ")
+    assert "row 1: 4" in lines[3]
