@@ -38,10 +38,12 @@ def _tree() -> None:
 
 def _nogoods() -> None:
     from dibs.problem import Latin
+    from dibs.session import Session
     from dibs.solving import solve
 
     for count in (1, 2):
         solve(Latin.parse("." * 16), strategy="nogoods", max_solutions=count)
+    Session(Latin.parse("." * 16)).solve(assume=["r1c1!=1"])
 
 
 def _proofs() -> None:

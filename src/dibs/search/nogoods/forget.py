@@ -21,8 +21,17 @@ def keep(m: Memory, levels: Int) -> Int:
     counts[arrays.USED] += counts[arrays.LENGTH]
     m.place[nogood], m.length[nogood] = first, counts[arrays.LENGTH]
     m.levels[nogood], m.use[nogood] = levels, 0
-    for k in range(counts[arrays.LENGTH]):
-        m.arena[first + k] = m.learnt[k]
+    at, end = first + 2, first + counts[arrays.LENGTH] - 1
+    for k in range(counts[arrays.LENGTH]):  # what is assumed goes last: nobody looks there for a literal to watch
+        literal = m.learnt[k]
+        if k < 2:
+            m.arena[first + k] = literal
+        elif m.level[literal] > counts[arrays.ASSUMED]:
+            m.arena[at] = literal
+            at += 1
+        else:
+            m.arena[end] = literal
+            end -= 1
     watch(m, nogood)
     return nogood
 
