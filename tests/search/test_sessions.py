@@ -15,6 +15,7 @@ from dibs.generate import latin
 from dibs.problem import Instance
 from dibs.problem.words import literal_of, without_givens, words_for
 from dibs.search.nogoods import arrays, incremental, loop
+from dibs.search.nogoods.lines import lines
 from dibs.search.selfcheck import Judge, check_state
 from dibs.session import Handle
 from guides import BAD, Scored
@@ -263,3 +264,11 @@ def test_what_makes_no_sense_is_refused_in_one_line() -> None:
         with pytest.raises(ValueError, match=said) as error:
             wrong()
         assert "\n" not in str(error.value)
+
+
+def test_groups_that_are_switched_on_alone_are_no_lines() -> None:
+    """Long searches look for lines to walk on."""
+    session = Session(Problem(6))
+    session.add((2, 3, [0, 1, 2, 3]))
+    assert session.solve().status == "SAT"
+    assert lines(session._search.problem, np.ones(7, bool)) is None

@@ -44,7 +44,7 @@ def kinds(p: Problem) -> Ints | None:
     Kinds are by number: in grids cells, then the values of rows, of columns and of boxes. None in other problems.
     """
     count = np.diff(p.literal_start)
-    if not len(count) or count.min() != count.max() or not (p.need & p.exclusive).all():
+    if not count.max(initial=0) or count.min() != count.max() or not (p.need & p.exclusive).all():
         return None
     group = p.literal_group.reshape(-1, count[0])
     used = np.array([np.bincount(column, minlength=len(p.need)) > 0 for column in group.T])  # [K, G]
