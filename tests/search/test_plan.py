@@ -344,7 +344,7 @@ def test_formulas_that_are_not_easy_are_for_cadical() -> None:
     parity = CNF(3, [[1, 2, 3], [1, -2, -3], [-1, 2, -3], [-1, -2, 3]])
     plan, other = dibs.plan(random3), dibs.plan(parity)
     assert (plan.search, plan.first, plan.guidance.guide) == ("cadical195", "nogoods", "sat")
-    assert (other.search, other.guided) == ("cadical195", False)
+    assert (other.search, other.guided, other.easy) == ("cadical195", False, 300)
     assert "this is not random 3-SAT" in other.describe()
     assert dibs.plan(parity, policy="auto", guide="sat").guided  # it was said
     limited = dibs.plan(random3, max_nodes=10)

@@ -17,7 +17,9 @@ from dibs.search.external.registry import ENGINES
 ENGINE = "cadical195"
 NODES = 4_000  # of the nogood search before CaDiCaL
 GUIDED_NODES = 1_000  # where CaDiCaL has a guide's phases: it is worth more than what the nogood search would find
-DISTINCT = 0.95  # of the clauses of a random formula have variables that no other clause has
+PARITY_NODES = 300  # and where CaDiCaL has its own ways
+DISTINCT = 0.95  # sets of variables over clauses, at least, in a random formula
+PARITY = 0.5  # the same, at most, of parities: three variables have four clauses
 
 
 def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | None, str]:
@@ -36,10 +38,21 @@ def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | N
 def random_like(structure: Structure) -> bool:
     """Whether it looks like random 3-SAT, all that the guide `sat` has learned from.
 
-    All clauses have three literals, and hardly any two of them the same variables: those of parities do.
+    All clauses have three literals, and hardly any two of them the same variables.
     """
     sizes = np.diff(structure.start)[structure.decisions :]
-    if not len(sizes) or (sizes != 3).any():
-        return False
-    variables = np.sort(structure.member[structure.start[structure.decisions] :].reshape(-1, 3) // 2)
-    return bool(len(np.unique(variables, axis=0)) >= DISTINCT * len(sizes))
+    return bool(len(sizes) and (sizes == 3).all() and _distinct(structure) >= DISTINCT)
+
+
+def parity_like(structure: Structure) -> bool:
+    """Whether most clauses have the same variables as others: an odd or even number of them is true."""
+    return _distinct(structure) <= PARITY
+
+
+def _distinct(structure: Structure) -> float:
+    """Sets of variables over clauses, of those with three literals or more; 1 if there are none."""
+    start = structure.start[structure.decisions :]
+    code = np.random.default_rng(0).integers(2**62, size=structure.decisions)
+    sums = np.add.reduceat(np.append(code[structure.member // 2], 0), start[:-1])
+    long = sums[np.diff(start) >= 3]
+    return len(np.unique(long)) / len(long) if len(long) else 1.0
