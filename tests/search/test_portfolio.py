@@ -9,7 +9,7 @@ import pytest
 
 import dibs
 from dibs import Options
-from dibs.generate import latin
+from dibs.generate import latin, sat
 from dibs.search.contract import as_guide
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.portfolio import side_by_side
@@ -38,6 +38,19 @@ def test_variants_are_other_searches() -> None:
         [found] = one.outcomes()
         assert found is not None
         assert found.status == "SAT"
+        counts.add((found.nodes, found.backtracks))
+    assert len(counts) == 3
+
+
+def test_variants_differ_without_a_guide() -> None:
+    """In a formula nobody walks either: two of the same search would be one too many."""
+    [formula] = sat(1, variables=100, clauses=470, seed=2)
+    counts = set()
+    for variant in range(3):
+        one = NogoodSearch([formula], Options(**HOW), variant=variant)
+        one.run()
+        [found] = one.outcomes()
+        assert found is not None
         counts.add((found.nodes, found.backtracks))
     assert len(counts) == 3
 

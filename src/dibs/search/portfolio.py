@@ -1,7 +1,7 @@
 """One instance on several cores: nogood searches that differ, side by side. Whoever ends first answers.
 
-They are the same search with other random numbers: other walks, and other weights of groups after an ask. Which one
-answers depends on the clock, so counters may differ from run to run; what they answer does not.
+They are the same search with other random numbers: other walks, and other weights of groups, at first and after an
+ask. Which one answers depends on the clock, so counters may differ from run to run; what they answer does not.
 """
 
 from __future__ import annotations

@@ -81,6 +81,7 @@ class Search:
         self._most = MOST if options.max_nodes is None else min(options.max_nodes, MOST)
         self._walker: Walker | None = None
         self._variant = variant
+        self._vary()
         most = asks if options.max_asks is None else min(asks, options.max_asks)
         self._dives = Dives(len(self.open), most, min(options.guide_after or 0, NEVER))
         self._guided = most > 0
@@ -220,6 +221,12 @@ class Search:
         true[self.open[state == arrays.TRUE]] = True
         return open_, true
 
+    def _vary(self) -> None:
+        """Other weights of groups than those of other variants; the first is as it is."""
+        if self._variant:
+            rng = np.random.default_rng((self.options.seed, self._variant, self.asks))
+            self.memory.weight[:] *= rng.uniform(1 - VARIETY, 1 + VARIETY, len(self.memory.weight))
+
     def answer(self, scores: NDArray[Any]) -> None:
         """Take a guide's scores of the state, [literals of the structure], for what is open there.
 
@@ -236,9 +243,7 @@ class Search:
             sure = np.append(np.where(open_, m.score, -np.inf)[member], -np.inf)  # the last group may be empty
             surest = np.fmax.reduceat(sure, self.problem.group_start[:-1])
             m.weight[:] = SURE * np.exp(np.clip(np.nan_to_num(surest, nan=FAINT), FAINT, 0) / 2)
-            if self._variant:
-                rng = np.random.default_rng((self.options.seed, self._variant, self.asks))
-                m.weight[:] *= rng.uniform(1 - VARIETY, 1 + VARIETY, len(m.weight))
+            self._vary()
             m.real[0] = 1
             m.best[:] = 0
             m.counts[arrays.FURTHEST] = 0
