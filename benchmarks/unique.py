@@ -9,6 +9,7 @@ the best of `--rounds` counts. Each has one thread and the usual policy.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from time import process_time
@@ -17,6 +18,7 @@ import cyclopts
 import numpy as np
 
 import dibs
+from dibs.commands.answer import verdict
 from dibs.generate import sudoku
 
 MADE = {
@@ -26,31 +28,32 @@ MADE = {
 }
 
 
-def took(call: Callable[[], object]) -> float:
+def took(call: Callable[[], dibs.Outcome]) -> tuple[float, dibs.Outcome]:
     begin = process_time()
-    call()
-    return process_time() - begin
+    outcome = call()
+    return process_time() - begin, outcome
 
 
-def main(puzzles: str, *, count: int = 20, seed: int = 1, rounds: int = 3) -> None:
-    """`puzzles`: 9x9, 16x16 or 25x25, or a file of Sudokus that have solutions."""
+def main(puzzles: str, *, count: int = 20, seed: int = 1, rounds: int = 3, seconds: float = 120) -> None:
+    """`puzzles`: 9x9, 16x16 or 25x25, or a file of Sudokus that have solutions. `seconds`: the limit of a proof."""
     made = MADE[puzzles](count, seed) if puzzles in MADE else (i for _, i in dibs.read_instances(puzzles))
     some = [one for one in made if isinstance(one, dibs.Sudoku)]
-    dibs.is_unique(some[0])
-    ratios, unique = [], 0
+    dibs.is_unique(some[0]) if puzzles in MADE else dibs.is_unique(dibs.Sudoku([0] * 625))
+    ratios = []
+    words: Counter[str] = Counter()
     for number, puzzle in enumerate(some):
-        first, both = [], []
+        first, both, word = [], [], ""
         for _ in range(rounds):
-            first.append(took(partial(dibs.solve, puzzle)))
-            both.append(took(partial(dibs.is_unique, puzzle)))
-        one = dibs.is_unique(puzzle)
-        unique += one
+            first.append(took(partial(dibs.solve, puzzle))[0])
+            time, outcome = took(partial(dibs.solve, puzzle, max_solutions=2, max_seconds=seconds))
+            both.append(time)
+            word = verdict(outcome)
+        words[word] += 1
         ratios.append(min(both) / min(first))
-        print(
-            f"{number:4d}  first {min(first):8.3f} s  unique {min(both):8.3f} s  {ratios[-1]:6.2f}  {one}", flush=True
-        )
+        print(f"{number:4d}  first {min(first):8.3f} s  both {min(both):8.3f} s  {ratios[-1]:6.2f}  {word}", flush=True)
     p50, p95 = np.percentile(ratios, [50, 95])
-    print(f"{len(some)} puzzles, {unique} of them unique: p50 {p50:.2f}, p95 {p95:.2f}, max {max(ratios):.2f}")
+    told = ", ".join(f"{n} {word}" for word, n in words.items())
+    print(f"{len(some)} puzzles, {told}: p50 {p50:.2f}, p95 {p95:.2f}, max {max(ratios):.2f}")
 
 
 if __name__ == "__main__":

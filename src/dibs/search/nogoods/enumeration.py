@@ -16,7 +16,7 @@ from dibs.search.nogoods.loop import exclude
 from dibs.search.nogoods.search import Bools, Search
 from dibs.search.slices import MOST
 
-BLOCKED = 16  # solutions that are blocked; those after them are left by backtracking
+BLOCKED = 4  # solutions that are blocked; those after them are left by backtracking
 _KEPT = ("arena", "place", "length", "levels", "use", "link", "log")  # arrays of nogoods
 _GOES_ON = (
     arrays.NODES, arrays.CONFLICTS, arrays.DEPTH, arrays.RUN, arrays.NOGOODS, arrays.USED, arrays.ROOM, arrays.WORK,
