@@ -51,7 +51,7 @@ def seen(result: Result) -> Any:
     """What a user sees but for the time; of a refusal its line."""
     if result.code == 2:
         return result.complaint
-    return {key: value for key, value in json.loads(result.out).items() if key not in CLOCK}
+    return {key: value for key, value in json.loads(result.out.splitlines()[-1]).items() if key not in CLOCK}
 
 
 def test_every_field_is_a_flag() -> None:
@@ -158,7 +158,7 @@ def test_random_options_from_the_shell(part: int, run: Run, pytestconfig: pytest
             if result.code == 2:
                 assert result.complaint
                 continue
-            found = json.loads(result.out)
+            found = json.loads(result.out.splitlines()[-1])
             assert isinstance(problem, CNF | Latin | Sudoku)
             solution = found["solution"] if not isinstance(problem, CNF) else None
             fits(problem, given, found["status"], found.get("solutions"), solution)

@@ -98,15 +98,11 @@ def row(line: int, instance: Instance, outcome: Outcome, wanted: int) -> str:
 
 
 def as_json(line: int, outcome: Outcome, wanted: int, plan: str) -> str:
-    """One object on one line. A grid's solution is its one-line text, that of a CNF a list of signed numbers.
-
-    Where several solutions are wanted, they come before, an object on a line each.
-    """
+    """One object on one line. A grid's solution is its one-line text, that of a CNF a list of signed numbers."""
     fields = {"id": line, **outcome.as_dict(), "plan": plan}
     if wanted > 1:
         fields["solutions"] = outcome.solutions
-    each = outcome.found if wanted > 1 else ()
-    return "".join([*(_dumped({"id": line, "solution": listed(one)}) for one in each), _dumped(fields)])
+    return _dumped(fields)
 
 
 def _dumped(fields: dict[str, Any]) -> str:

@@ -246,16 +246,25 @@ class _Run:
         instance, stop = item, self.interrupt.stop
         stream = Solutions(self.solver.stream(instance, stopped=stop.is_set))
         with Terminal(self.waiting) as terminal:
+            first = None
             for solution in aside(lambda: stream, stop):
+                first = solution if first is None else first
                 terminal.rows(answer.found(line, instance, solution, self.json))
             terminal.close()
             outcome = stream.outcome
             if self.interrupt.pressed or outcome is None:
                 terminal.say("interrupted")
                 raise KeyboardInterrupt
-            last = replace(outcome, solution=None, others=())  # they are printed already
-            terminal.rows(self.json_row(line, instance, last) if self.json else answer.one(instance, last, self.wanted))
+            if self.json:
+                terminal.rows(self.json_row(line, instance, replace(outcome, solution=first)))
+            else:  # they are printed already
+                terminal.rows(answer.one(instance, replace(outcome, solution=None), self.wanted))
             return answer.exit_code(instance, outcome)
+
+    def several(self, line: int, instance: Instance, outcome: Outcome) -> str:
+        """The solutions of one of many as JSON, where several are wanted."""
+        each = outcome.found if self.wanted > 1 else ()
+        return "".join(answer.found(line, instance, solution, True) for solution in each)
 
     def json_row(self, line: int, instance: Instance, outcome: Outcome) -> str:
         return answer.as_json(line, outcome, self.wanted, self.solver.plan(instance).name)
@@ -277,7 +286,7 @@ class _Run:
                     if self.unique:
                         rows = [self.unique_row(*one) for one in solved]
                     elif self.json:
-                        rows = [self.json_row(*one) for one in solved]
+                        rows = [self.several(*one) + self.json_row(*one) for one in solved]
                     else:
                         rows = [answer.row(*one, self.wanted) for one in solved]
                     if solved:
