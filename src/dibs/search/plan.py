@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
+from functools import cached_property
 from math import inf
 from types import MappingProxyType
 from typing import Any
@@ -163,7 +164,7 @@ class Request:
         if explicit.get("order", "ascending") not in NOGOOD_ORDERS:
             raise ValueError(f"{what} needs order {', '.join(NOGOOD_ORDERS)}, not {explicit['order']}")
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, Any]:
         """The policy's fields, with those that were said in their place."""
         policy = POLICIES[self.policy].fields if self.policy else {}
@@ -172,12 +173,12 @@ class Request:
             fields.pop("guide", None)
         return fields
 
-    @property
+    @cached_property
     def options(self) -> Options:
         """As they are before the problem is known."""
         return Options(**{name: value for name, value in self.fields.items() if name in OPTIONS})
 
-    @property
+    @cached_property
     def guidance(self) -> Guidance:
         return Guidance(**{name: value for name, value in self.fields.items() if name in GUIDANCE})
 
