@@ -27,7 +27,7 @@ LEAST = 1  # of the best state
 BAD = 2  # cells that clash
 MOVE = 3  # moves since nothing was tabu, at least
 FREE = 4  # the move from which on nothing is tabu
-LOOKS = 5  # what a walk costs, in vectors of WIDTH swaps that were looked at
+LOOKS = 5  # swaps that were looked at, and EACH for every move: what a walk costs
 REWINDS = 6  # how often it went back
 FIRST, SECOND, CHANGE = 7, 8, 9  # the swap that was chosen, and what it adds to the clashes
 MOVED = 10  # cells that have moved since the best state
@@ -40,7 +40,7 @@ FAR, FARTHEST = 10, 15  # clashes above the best state's where it goes back; one
 PATIENCE = 1000  # rewinds
 NEVER = 8000  # clashes that a swap adds which is none
 LAST_MOVE = 16_000  # then nothing is tabu: all this fits into 16 bits
-EACH = 16  # looks that a move costs besides
+EACH = 16  # looks: what a move costs besides them
 
 i2 = np.int16
 
@@ -56,9 +56,8 @@ class Walk(NamedTuple):
     # Of a cell with the value of another: true literals in its group, its own included. Where it is not open: 1, and
     # 1 more where the cell has it.
     cost: Annotated[NDArray[np.int16], "entries"]
-    paid: Annotated[
-        NDArray[np.int16], "entries"
-    ]  # the same of the other with the value of the cell; NEVER more: itself
+    # The same of the other with the value of the cell; of the cell itself NEVER more.
+    paid: Annotated[NDArray[np.int16], "entries"]
     own: Annotated[NDArray[np.int16], "cells"]  # the same of a cell with its own value; -NEVER: it only fills up
     tabu: Annotated[NDArray[np.int16], "entries"]  # a cell may not take the value of another until that move
     shut: Annotated[NDArray[np.int16], "entries"]  # nor the other that of the cell
