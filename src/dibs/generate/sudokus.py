@@ -90,7 +90,7 @@ def sudoku(
             "for fewer use low_clue (dibs generate low-clue), which searches"
         )
     wish = _Wish(of, low, high, minimal, symmetric, seed)
-    batch = 256 if of.size <= 9 else 16 if of.size <= 16 else 4
+    batch = 256 if of.size <= 9 else 4 if of.size <= 16 else 1  # a large one is handed over when it is made
     return in_order(lambda numbers: _batch(wish, numbers), count, batch, workers)
 
 
