@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,13 +18,15 @@ from dibs.clock import Late, clock, never
 from dibs.problem.structure import Instance, Structure
 from dibs.problem.text import InputError
 from dibs.search.contract import Guide, Ranks, Searcher, as_guide
-from dibs.search.drat import Drat
 from dibs.search.external.proof import ProofFile, proved
 from dibs.search.external.registry import adapter, check_proofs
 from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
 from dibs.search.outcome import Outcome, Status, together
 from dibs.search.plan import Plan, Request
+
+if TYPE_CHECKING:
+    from dibs.search.drat import Drat
 
 KEPT = 64  # solutions of each instance that a batch of tree searches has room for
 OWN = ("tree", "nogoods")  # searches of dibs' own

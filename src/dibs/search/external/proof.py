@@ -7,17 +7,19 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.cnf import CNF
 from dibs.problem.structure import Instance, Need, Structure
-from dibs.search.drat import Drat
 from dibs.search.external.formula import Formula, cardinality, encode
 from dibs.search.outcome import Outcome, Status
 from dibs.writing import begun, explained, write
+
+if TYPE_CHECKING:
+    from dibs.search.drat import Drat
 
 END = "0"  # the empty clause
 PRESET = 1  # of .xz: three times as fast as the usual one, for files that are hardly larger
@@ -85,6 +87,8 @@ class ProofFile:
 
         `held`: it is a short one, and an engine may answer in its place: its text is kept until `prove`.
         """
+        from dibs.search.drat import Drat
+
         if instance.structure.bounded:
             cardinality(1, 1, [1, 2], 2)  # raises, in one line, where its formula could not be written
         sink = (lambda text: self._held.append(bytes(text))) if held else self._append
