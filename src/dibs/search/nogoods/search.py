@@ -71,7 +71,8 @@ class Search:
         self.problem, self.open = reduced(instance.structure, open_, true, options.level)
         if self.completes and instance.structure.bounded:
             self.problem = completed(self.problem)
-            if proof is None:  # it cannot have the reasons of an order
+            # A proof cannot have the reasons of an order; a guide, or chance, has one of its own.
+            if proof is None and not asks and options.order == "ascending":
                 self.problem = ordered(self.problem)
         self.memory = arrays.memory(self.problem)
         if options.order == "random":
