@@ -16,6 +16,7 @@ from dibs.guide.card import NAMES
 from dibs.guide.graph import KINDS, named_groups
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.structure import Structure
+from dibs.questions import instance_of
 
 Source = str | Path | Callable[[int], Any] | Iterable[Any]
 
@@ -62,17 +63,13 @@ def collect(source: Source, count: int) -> Given:
 
 def as_instance(one: Any) -> Instance:
     """A problem, whatever it is said in: an instance, a `dibs.Model` or a model of CPMpy."""
-    if isinstance(one, Instance):
-        return one
-    problem = getattr(one, "problem", None)
-    if isinstance(problem, Instance):
-        return problem
-    if callable(problem) and isinstance(made := problem(), Instance):
-        return made
     if type(one).__module__.startswith("cpmpy"):
         from dibs.cpmpy import CPM_dibs
 
         return CPM_dibs(one).native_model
+    found = instance_of(one)
+    if isinstance(found, Instance):
+        return found
     raise InputError(f"{type(one).__name__} is no problem: give a Model, Problem, CNF, Sudoku, Latin or CPMpy model")
 
 
