@@ -4,7 +4,8 @@
 
 Random small problems of all families, half of them falling into parts that have nothing to do with one another
 (isolated and empty groups, unused literals and variables), are counted by a SAT solver, and then searched under random
-options and guides of every bad kind, by engines that hold many of them and with stores of nogoods that are too small.
+options and guides of every bad kind, by engines that hold many of them and with stores of nogoods that are too small;
+problems with bounds are among them, and several solutions by nogoods.
 Status, number of solutions and solution must be right in every triple; options that dibs refuses are counted apart.
 
 Work comes in pieces, each a function of the seed and its number: `--first 120` goes on after 120 of them.
@@ -16,9 +17,8 @@ import argparse
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from multiprocessing import get_context
@@ -29,13 +29,12 @@ import numpy as np
 
 from dibs import Outcome
 from dibs.problem import Instance
-from dibs.search.nogoods import arrays, dives
-from dibs.search.nogoods import search as learner
 from dibs.search.options import OF_GUIDES, OF_TREE
 from dibs.solving import solve_together, solver
 from guides import BAD, SURE, Scored, meddling
 from judge import solutions
-from randoms import cnf, formula, formulas, latin, problem, siblings, sudoku, union
+from randoms import bounded, cnf, formula, formulas, latin, problem, siblings, sudoku, union
+from stores import SMALL, patched
 
 MOST = 12  # solutions counted
 WAYS = 48  # options and guides that the problems of a piece meet
@@ -65,17 +64,6 @@ RARE = {
     "order": 0.4,
     "root": 0.1,
 }  # Chance that a field is given; otherwise a half
-SMALL: dict[tuple[Any, str], float] = {  # stores that must grow or be tidied at once, and asks that come all the time
-    (arrays, "ARENA"): 4,
-    (arrays, "MANY"): 2,
-    (arrays, "FIRST_ROOM"): 3,
-    (learner, "SLICE"): 2,
-    (dives, "DIVE"): 2,
-    (dives, "EVERY"): 2,
-    (dives, "CHECK"): 1,
-    (dives, "START"): 0.0,
-    (dives, "LEAST"): 50,
-}
 
 
 @dataclass
@@ -119,17 +107,14 @@ def piece(seed: int, number: int) -> Tally:
     for _ in range(WAYS):
         options, guide = _way(rng)
         small = rng.random() < 0.5
-        try:
-            ready = solver(_guide(guide), options.get("policy"), {k: v for k, v in options.items() if k != "policy"})
-            for each in problems:
-                ready.plan(each)
-        except ValueError:
-            found.refused += len(problems)
+        taken = [one for one in zip(problems, known, strict=True) if _taken(one[0], options, guide)]
+        found.refused += len(problems) - len(taken)
+        if not taken:
             continue
         block = int(rng.choice([1, 3, 64]))
-        with _patched(SMALL if small else {}):
-            outcomes = _outcomes(problems, options, guide, block)
-        for each, total, outcome in zip(problems, known, outcomes, strict=True):
+        with patched(SMALL if small else {}):
+            outcomes = _outcomes([each for each, _ in taken], options, guide, block)
+        for (each, total), outcome in zip(taken, outcomes, strict=True):
             found.triples += 1
             if isinstance(outcome, Exception):
                 found.exceptions += 1
@@ -150,6 +135,7 @@ def _problems(rng: np.random.Generator) -> list[Instance]:
         made += siblings(rng, union(rng), 3)
     for _ in range(2):
         made += siblings(rng, problem(rng), 3)
+    made += [bounded(rng) for _ in range(6)]
     made += [formulas(rng) for _ in range(4)]
     made += [cnf(rng) for _ in range(3)]
     made += [formula(rng, int(rng.integers(6, 15)), float(rng.uniform(3, 6)))]
@@ -169,7 +155,7 @@ def _way(rng: np.random.Generator) -> tuple[dict[str, Any], tuple[str, bool] | N
     }
     guide = (str(rng.choice(list(GUIDES))), bool(rng.random() < 0.3)) if rng.random() < 0.7 else None
     if options.get("strategy") == "nogoods" and rng.random() < 0.95:
-        options = {name: value for name, value in options.items() if name not in (*OF_TREE, "max_solutions")}
+        options = {name: value for name, value in options.items() if name not in OF_TREE}
         if options.get("level") == "eliminate":
             options["level"] = "naked"
         if options.get("order") in ("lcv", "mcv", "jw"):
@@ -181,6 +167,15 @@ def _way(rng: np.random.Generator) -> tuple[dict[str, Any], tuple[str, bool] | N
     if rng.random() < 0.1:
         options["policy"] = "plain" if guide is None or rng.random() < 0.5 else "auto"
     return options, guide
+
+
+def _taken(each: Instance, options: dict[str, Any], guide: tuple[str, bool] | None) -> bool:
+    """Whether dibs takes these options together for a problem: one with bounds, for instance, has no tree search."""
+    try:
+        solver(_guide(guide), options.get("policy"), {k: v for k, v in options.items() if k != "policy"}).plan(each)
+    except ValueError:
+        return False
+    return True
 
 
 def _guide(guide: tuple[str, bool] | None) -> Scored | None:
@@ -217,18 +212,6 @@ def _fault(problem: Instance, total: int, outcome: Outcome, options: dict[str, A
     if (outcome.solution is None) == bool(outcome.solutions):
         return "a count without a solution, or the reverse"
     return None if outcome.solution is None else problem.violation(outcome.solution)
-
-
-@contextmanager
-def _patched(values: dict[tuple[Any, str], float]) -> Iterator[None]:
-    before = {(module, name): getattr(module, name) for module, name in values}
-    for (module, name), value in values.items():
-        setattr(module, name, value)
-    try:
-        yield
-    finally:
-        for (module, name), value in before.items():
-            setattr(module, name, value)
 
 
 def main() -> None:

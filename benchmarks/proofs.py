@@ -36,7 +36,8 @@ from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.options import Options
 from dibs.search.tree.search import TreeSearch
 from judge import solutions
-from proving import KINDS, accepted, drawn, small_stores, unsatisfiable, way
+from proving import KINDS, accepted, drawn, unsatisfiable, way
+from stores import SMALL, patched
 
 FEW = 20  # solutions that a proof excludes, at most
 NODES = 5_000  # of a search: without propagation some would take hours
@@ -62,7 +63,7 @@ def main() -> int:
                 options["max_solutions"] = found + 1 + int(rng.integers(3))
             path = Path(folder) / ("p.drat.xz" if number % 16 == 0 else "p.drat")
             try:
-                with small_stores() if number % 3 == 0 else nullcontext():
+                with patched(SMALL) if number % 3 == 0 else nullcontext():
                     outcome = dibs.solve(instance, proof=path, max_nodes=NODES, **options)
             except ValueError:
                 seen["refused options"] += 1

@@ -17,9 +17,8 @@ from dibs.clock import clock
 from dibs.problem.own import Problem
 from dibs.problem.parts import Part, Parts, names, parts_of
 from dibs.problem.structure import Instance
-from dibs.problem.text import InputError
 from dibs.questions import instance_of
-from dibs.search.external.registry import adapter
+from dibs.search.external.registry import installed
 from dibs.search.hitting import Hitting
 from dibs.search.nogoods.incremental import Call, Incremental, Switch
 from dibs.search.options import Options
@@ -269,14 +268,6 @@ def _second_opinion(bare: Problem, core: Sequence[Part]) -> tuple[str, Outcome]:
         given=[part.literal for part in core if part.literal is not None],
     )
     for engine in CHECKERS:
-        if _installed(engine):
+        if installed(engine):
             return engine, solve(alone, engine=engine, max_seconds=CHECKING)
     return "a search from scratch", solve(alone, max_seconds=CHECKING)
-
-
-def _installed(engine: str) -> bool:
-    try:
-        adapter(engine)
-    except InputError:
-        return False
-    return True

@@ -9,10 +9,10 @@ import pytest
 
 import dibs
 from dibs.problem import Instance
-from dibs.search.nogoods import dives
 from guides import BAD, Scored
 from judge import solutions
 from randoms import apart, mixture
+from stores import RESTLESS
 
 MOST = 12  # solutions counted
 LEVELS = ("eliminate", "naked", "hidden")
@@ -72,8 +72,8 @@ def test_every_bad_guide(judged: Judged, pytestconfig: pytest.Config) -> None:
 
 def test_learning_from_failures(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a guide, and under bad ones that are asked all the time; short runs, so that nogoods meet many."""
-    for name, value in {"DIVE": 2, "EVERY": 2, "CHECK": 1, "START": 0.0, "LEAST": 50}.items():
-        monkeypatch.setattr(dives, name, value)
+    for (module, name), value in RESTLESS.items():
+        monkeypatch.setattr(module, name, value)
     options = list(product(LEVELS[1:], (1, 20), [None, *BAD]))
     for turn, (level, unit, name) in enumerate(options):
         problems, counts = judged[0][turn :: len(options)], judged[1][turn :: len(options)]

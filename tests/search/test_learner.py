@@ -17,11 +17,13 @@ from dibs.search.nogoods import search as learner
 from dibs.search.nogoods.arrays import memory
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.nogoods.search import Search
+from dibs.search.nogoods.walker import Walker
 from dibs.search.outcome import Outcome
 from dibs.search.root import roots
 from dibs.search.tree.search import TreeSearch
 from guides import BAD, SURE, Scored, seeded
-from randoms import mixture, stubborn, sudoku
+from randoms import mixture, squares, stubborn, sudoku
+from stores import RESTLESS
 
 HOW: dict[str, Any] = {"strategy": "nogoods"}
 Judged = tuple[list[Instance], list[Outcome]]
@@ -33,6 +35,7 @@ def judged() -> Judged:
     rng = np.random.default_rng(8)
     problems = mixture(seed=41, count=150) + stubborn(seed=42, count=120)
     problems += [sudoku(rng, (3, 3), int(rng.integers(20, 30))) for _ in range(15)]
+    problems += squares(seed=43, count=20)
     plain = list(dibs.solve_many(problems, policy="plain"))
     assert sum(outcome.status == "UNSAT" and outcome.backtracks > 4 for outcome in plain) > 20
     return problems, plain
@@ -60,17 +63,18 @@ def test_the_answers_are_those_of_the_plain_search(judged: Judged, level: str) -
 @pytest.fixture
 def restless(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dives begin after two failures, and ask at every other node; walks are short and many."""
-    monkeypatch.setattr(dives, "DIVE", 2)
-    monkeypatch.setattr(dives, "EVERY", 2)
+    for (module, name), value in RESTLESS.items():
+        monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(dives, "PART", 1000)
-    monkeypatch.setattr(dives, "CHECK", 1)
-    monkeypatch.setattr(dives, "LEAST", 100)
-    monkeypatch.setattr(dives, "START", 0.01)
 
 
-def test_no_guide_changes_an_answer(judged: Judged, restless: None) -> None:
+def test_no_guide_changes_an_answer(judged: Judged, restless: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    walked: list[int] = []
+    more = Walker.advance
+    monkeypatch.setattr(Walker, "advance", lambda *of: walked.append(1) or more(*of))  # type: ignore[func-returns-value]
     for turn, (scores, after) in enumerate(product([*BAD.values(), *SURE.values(), seeded], (None, 0, 4))):
         same_answers(judged, 5, turn, guide=Scored(scores), guide_after=after, restart_base=1 + turn % 3)
+    assert len(walked) > 10, "walks are tried, too"
 
 
 def test_answers_where_much_is_forgotten(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,11 +238,12 @@ def test_what_a_dive_asks_about(restless: None) -> None:
         assert (grid[given].argmax(axis=1) + 1 == square.values[given]).all()
 
 
-def test_how_often_a_guide_is_asked(restless: None) -> None:
+def test_how_often_a_guide_is_asked(restless: None, monkeypatch: pytest.MonkeyPatch) -> None:
     [square] = hard()[:1]
     for most in (0, 1, 2, 5):
         assert dibs.solve(square, **HOW, guide=Scored(seeded), max_asks=most).asks == most
     assert dibs.solve(square, **HOW, guide=Scored(lambda asks: seeded(asks), static=True)).asks == 1
+    monkeypatch.setattr(dives, "LARGEST_SHARE", 0.0)  # a walk would solve it before the guide is asked again
     assert dibs.solve(square, policy="auto", guide=Scored(seeded)).asks > 5
     assert dibs.solve(square, policy="auto", guide=Scored(seeded), max_asks=1).asks == 1
 

@@ -18,9 +18,10 @@ from dibs.search.external.formula import encode
 from dibs.search.nogoods import arrays, loop
 from judge import solutions
 from oddities import proves
-from proving import KINDS, accepted, drawn, small_stores, unsatisfiable, way
+from proving import KINDS, accepted, drawn, unsatisfiable, way
 from randoms import formula, latin, sudoku, tight
 from shell import SEARCHED, UNSAT
+from stores import SMALL, patched
 
 ANSWERS = 210
 CONTRADICTION = dibs.CNF(2, [[1, 2], [-1, 2], [1, -2], [-1, -2]])
@@ -71,7 +72,7 @@ def test_whatever_the_problem_and_the_search(path: Path) -> None:
         instance, options = unsatisfiable(rng, KINDS[number % len(KINDS)]), way(rng)
         number += 1
         try:
-            with small_stores() if number % 3 == 0 else nullcontext():
+            with patched(SMALL) if number % 3 == 0 else nullcontext():
                 outcome = dibs.solve(instance, proof=path, max_nodes=5_000, **options)
         except ValueError:
             continue
@@ -97,7 +98,7 @@ def test_every_strategy_where_there_is_much_to_prove(path: Path, kind: str) -> N
 def test_bounds_and_negation(path: Path, seed: int) -> None:
     instance = searched("tight", seed)
     for small in (False, True):
-        with small_stores() if small else nullcontext():
+        with patched(SMALL) if small else nullcontext():
             dibs.solve(instance, proof=path, policy="auto", restart_base=2, workers=1 + seed % 2)
         assert accepted(instance, path)
         assert path.read_text().count("\n") > 10
@@ -105,7 +106,7 @@ def test_bounds_and_negation(path: Path, seed: int) -> None:
 
 def test_what_is_forgotten_is_deleted(path: Path) -> None:
     """Else a checker would drag all that was ever learned along."""
-    with small_stores():
+    with patched(SMALL):
         dibs.solve(searched("formula"), strategy="nogoods", restart_base=1, proof=path)
     lines = path.read_text().splitlines()
     assert sum(line.startswith("d ") for line in lines) > len(lines) / 10
@@ -149,7 +150,7 @@ def test_all_solutions_by_nogoods_are_excluded(path: Path, kind: str) -> None:
     while len(seen) < 5 or max(seen) < 20:
         count = solutions(instance := drawn(rng, kind), 300)
         if 0 < count < 300 and (len(seen) < 5 or count >= 20):
-            with small_stores() if len(seen) % 2 else nullcontext():
+            with patched(SMALL) if len(seen) % 2 else nullcontext():
                 outcome = dibs.solve(instance, strategy="nogoods", max_solutions=300, proof=path)
             assert outcome.solutions == count
             assert accepted(instance, path, found=count), (kind, len(seen))

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import lzma
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 import dibs
 from dibs.problem import Instance
 from dibs.search.external.proof import formula_path, own_formula
-from dibs.search.nogoods import arrays, dives
-from dibs.search.nogoods import search as learner
 from guides import BAD, SURE, Scored, meddling
 from judge import solutions
 from oddities import odd_formula, proves
@@ -35,17 +30,6 @@ FIELDS: dict[str, tuple[Any, ...]] = {
     "guide_after": (0, 1, 5),
     "root": ("singles", "locked"),
     "seed": (1, 2**40),
-}
-SMALL = {  # stores that must grow or be tidied at once, and asks that come all the time
-    (arrays, "ARENA"): 4,
-    (arrays, "MANY"): 2,
-    (arrays, "FIRST_ROOM"): 3,
-    (learner, "SLICE"): 2,
-    (dives, "DIVE"): 2,
-    (dives, "EVERY"): 2,
-    (dives, "CHECK"): 1,
-    (dives, "START"): 0.0,
-    (dives, "LEAST"): 50,
 }
 
 
@@ -97,15 +81,6 @@ def way(rng: np.random.Generator) -> dict[str, Any]:
     if rng.random() < 0.4:
         said["guide"] = Scored(GUIDES[int(rng.integers(len(GUIDES)))], static=bool(rng.random() < 0.2))
     return said
-
-
-@contextmanager
-def small_stores() -> Iterator[None]:
-    """What is learned hardly fits."""
-    with pytest.MonkeyPatch.context() as patch:
-        for (module, name), value in SMALL.items():
-            patch.setattr(module, name, value)
-        yield
 
 
 def accepted(instance: Instance, path: Path, found: int = 0, trim: str | None = None) -> bool:

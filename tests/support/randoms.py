@@ -6,7 +6,7 @@ from copy import copy
 
 import numpy as np
 
-from dibs import CNF, Latin, Not, Problem, Sudoku
+from dibs import CNF, Latin, Not, Problem, Sudoku, generate
 from dibs.bench.instances import load
 from dibs.problem import Instance
 
@@ -247,3 +247,16 @@ def stubborn(seed: int, count: int) -> list[Instance]:
                 values[cell] = digit
                 made.append(Sudoku(values))
     return made
+
+
+def squares(seed: int, count: int, order: int = 21) -> list[Latin]:
+    """Latin squares that take failures, and room for walks; every other one has one further value, right or wrong."""
+    rng = np.random.default_rng(seed)
+    drawn = list(generate.latin(count, order=order, holes=0.42, balanced=True, seed=seed))
+    for i in range(1, count, 2):
+        values = drawn[i].values.reshape(order, order).copy()
+        row, column = rng.choice(np.argwhere(values == 0))
+        free = np.setdiff1d(np.arange(1, order + 1), np.union1d(values[row], values[:, column]))
+        values[row, column] = rng.choice(free)
+        drawn[i] = Latin(values)
+    return drawn

@@ -7,8 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from cyclopts import Parameter
 
@@ -132,7 +131,7 @@ def _from_instances(
                 seed=seed or 0,
                 instances=instances,
                 resume=resume,
-                report=screen.told,
+                report=screen.show,
             )
         except ValueError as error:
             if isinstance(error, InputError):
@@ -149,21 +148,31 @@ def _from_instances(
     return 0
 
 
-class _Phases:
-    """Lines of a run on standard output, how far its phase is below them."""
+class _Shown:
+    """Lines on standard output, and below them how far it is."""
 
     def __init__(self) -> None:
-        self.now: Report | None = None
         self.terminal = Terminal(self.meter)
 
-    def __enter__(self) -> _Phases:
+    def __enter__(self) -> Self:
         self.terminal.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.terminal.close()
 
-    def told(self, now: Report) -> None:
+    def meter(self, seconds: float) -> Meter | None:
+        raise NotImplementedError
+
+
+class _Phases(_Shown):
+    """Of a run on instances."""
+
+    def __init__(self) -> None:
+        self.now: Report | None = None
+        super().__init__()
+
+    def show(self, now: Report) -> None:
         self.now = now
         if now.line:
             self.terminal.rows(now.line + "\n")
@@ -201,21 +210,13 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-class _Screen:
-    """Lines of validation on standard output, progress below them."""
+class _Screen(_Shown):
+    """Of a run that a configuration says: puzzles that are made, then validations."""
 
     def __init__(self) -> None:
-        self.begin = monotonic()
         self.making_: tuple[str, int, int] | None = None
         self.now: Progress | None = None
-        self.terminal = Terminal(self.meter)
-
-    def __enter__(self) -> _Screen:
-        self.terminal.__enter__()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.terminal.close()
+        super().__init__()
 
     def making(self, source: str, made: int, wanted: int) -> None:
         self.making_ = source, made, wanted

@@ -10,11 +10,11 @@ from dibs.problem import InputError
 from dibs.report import figures, html
 from dibs.report.section import Picture, Section
 from dibs.report.tabular import Column, Line, Tabular, number
-from dibs.training.source import Given
+from dibs.training.source import Collected
 from dibs.training.verdict import WITH, Verdict
 
 
-def page(folder: Path, given: Given, verdict: Verdict) -> str:
+def page(folder: Path, given: Collected, verdict: Verdict) -> str:
     """HTML that opens from disk; without matplotlib it has no pictures."""
     log = _log(folder / "log.csv")
     judged = Section(

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from io import BytesIO
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from dibs.model.labelled import Labelled
 from dibs.model.many_solutions import LEVEL, ManySolutions
 from dibs.model.own_states import Known, known_of, states_of
 from dibs.problem import InputError
-from dibs.training.source import Given, Source, collect
+from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
 from dibs.writing import write
 
@@ -125,7 +126,7 @@ class _Run:
     ) -> None:
         self.folder, self.workers, self.resume, self.report = folder, workers, resume, report
         wanted = instances or int(np.clip(RATE * minutes, LEAST, MOST))
-        self.given: Given = collect(source, wanted)
+        self.given: Collected = collect(source, wanted)
         self.decided = self._begin(Decided(self.given.label, minutes, seed, wanted, instances, steps))
         order = np.random.default_rng((seed, 1)).permutation(len(self.given.instances))
         tested = min(max(1, round(TESTED * len(order))), MOST_TESTED)
@@ -214,9 +215,9 @@ class _Run:
                 bits = np.unpackbits(file["solutions"], axis=1, count=literals).astype(bool)
                 return Known(bits, bool(file["refuted"]))
         found = known_of(instance, SOLUTIONS, hash_of(self.decided.seed, number), max_nodes=NODES)
-        with path.with_suffix(".partial").open("wb") as file_:
-            np.savez(file_, solutions=np.packbits(found.solutions, axis=1), refuted=found.refuted)
-        path.with_suffix(".partial").replace(path)
+        content = BytesIO()
+        np.savez(content, solutions=np.packbits(found.solutions, axis=1), refuted=found.refuted)
+        write(path, content.getvalue())
         return found
 
     def _states(self, known: list[Known]) -> ManySolutions:

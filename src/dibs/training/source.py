@@ -24,7 +24,7 @@ GRIDS_AND_FORMULAS = ("sudoku", "latin", "cnf")
 
 
 @dataclass(frozen=True)
-class Given:
+class Collected:
     """Instances of one family; `faults` are those that could not be taken, each with its place."""
 
     label: str
@@ -34,7 +34,7 @@ class Given:
     faults: list[str] = field(default_factory=list)
 
 
-def collect(source: Source, count: int) -> Given:
+def collect(source: Source, count: int) -> Collected:
     """At most `count` different instances; InputError in a line where there are none, or where they do not fit."""
     label, drawn = _open(source, count)
     instances: list[Instance] = []
@@ -58,7 +58,7 @@ def collect(source: Source, count: int) -> Given:
     if not instances:
         raise InputError("has no instance that can be read" + (f"; {faults[0]}" if faults else ""), label)
     family, kinds = _family(label, instances)
-    return Given(label, instances, family, kinds, faults)
+    return Collected(label, instances, family, kinds, faults)
 
 
 def as_instance(one: Any) -> Instance:

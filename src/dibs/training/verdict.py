@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Row
-from dibs.problem import InputError, Instance
-from dibs.search.external.registry import ENGINES, adapter
+from dibs.problem import Instance
+from dibs.search.external.registry import ENGINES, installed
 from dibs.search.outcome import Status
 from dibs.search.plan import Request
 
@@ -131,7 +131,7 @@ def judge(
     """Run all contenders on as many of the instances as `seconds` allow, at least on three."""
     limits = {"max_seconds": limit}
     requests = {WITH: Request("auto", {"guide": str(guide), **limits}), WITHOUT: Request("auto", limits)}
-    requests |= {name: Request(None, limits, engine=name) for name in ENGINES if _installed(name)}
+    requests |= {name: Request(None, limits, engine=name) for name in ENGINES if installed(name)}
     loads, rows = Loads(), [Row(name, one.options, one.guidance, request=one) for name, one in requests.items()]
     contenders = [Contender(row, instances[:1], loads) for row in rows]
     times: dict[str, list[float]] = {row.name: [] for row in rows}
@@ -152,14 +152,6 @@ def judge(
         progress(done, len(instances))
     found = tuple(Times(name, tuple(took), solved[name]) for name, took in times.items())
     return Verdict(found, done, limit, training)
-
-
-def _installed(engine: str) -> bool:
-    try:
-        adapter(engine)
-    except InputError:
-        return False
-    return True
 
 
 def _seconds(value: float) -> str:

@@ -45,6 +45,15 @@ def adapter(name: str) -> Any:
         raise InputError(f"engine {name} needs {engine.needs}: pip install 'dibs[{engine.extra}]'") from None
 
 
+def installed(name: str) -> bool:
+    """Whether the package of an engine is here."""
+    try:
+        adapter(name)
+    except InputError:
+        return False
+    return True
+
+
 def check_guide(name: str) -> None:
     """Raise ValueError where the engine has no use for a guide."""
     if name != "own" and not find(name).takes:

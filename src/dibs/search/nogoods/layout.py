@@ -91,8 +91,8 @@ def _others(p: Problem, literal: int) -> list[int]:
     """The groups of a literal but those that it has with its complement alone."""
     special: list[int] = p.literal_group[p.literal_start[literal] : p.literal_start[literal + 1]].tolist()
     bounds: list[int] = p.bound_group[p.bound_start[literal] : p.bound_start[literal + 1]].tolist()
-    with_it = {literal, int(p.pair[literal])}
-    shared = (set(p.group_member[p.group_start[g] : p.group_start[g + 1]].tolist()) == with_it for g in special)
+    start, with_it = p.group_start, {literal, int(p.pair[literal])}
+    shared = (start[g + 1] - start[g] == 2 and set(p.group_member[start[g] : start[g + 1]]) == with_it for g in special)
     return [g for g, own in zip(special, shared, strict=True) if not own or not (p.need[g] & p.exclusive[g])] + bounds
 
 
