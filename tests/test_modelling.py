@@ -227,7 +227,7 @@ def test_saved_problems_come_back(tmp_path: Path) -> None:
         ({"at_least_one": [[0]]}, r"at_least_one\[0\]: literal 0 is out of range 1\.\.3"),
         ({"at_least_one": [1]}, r"at_least_one\[0\]: expected a list"),
         ({"groups": [[5, 5, [1, 2]]]}, r"groups\[0\]: exactly 5 of 2 literals cannot hold"),
-        ({"groups": [[0, 1, [1, 1]]]}, r"groups\[0\]: 0 is there twice"),
+        ({"groups": [[0, 1, [1, 1]]]}, r"groups\[0\]: literal 1 is there twice"),
         ({"groups": [[0, 1]]}, r"groups\[0\]: write \[least, most, \[literals\]\]"),
         ({"groups": [[0, "1", [1]]]}, r"groups\[0\]: bounds are whole numbers"),
         ({"groups": [[0, 2, [1, 2], None, True]]}, r"groups\[0\]: only groups of exactly one may be implied"),
@@ -241,6 +241,24 @@ def test_bad_json(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(dibs.InputError, match=message) as caught:
         read_problem(path)
     assert caught.value.file == str(path)
+
+
+def test_bad_json_names_the_line(tmp_path: Path) -> None:
+    """Of the group, wherever it stands."""
+    path = tmp_path / "p.json"
+    head = '{"dibs": "problem",\n "exactly_one": [[1, 2],\n  [3]], "version": 1, "names": ["groups", "[", "}"],\n\n'
+    groups = '"groups": [[1, 1, [1, 2]],\n [0, 2, [1, 3], "a, [role]"],\n\n [0, 2, [1, -2, 1], "b"]]}'
+    path.write_text(head + groups)
+    with pytest.raises(dibs.InputError, match=r"groups\[2\]: literal 1 is there twice$") as caught:
+        read_problem(path)
+    assert caught.value.line == 1 + (head + groups[: groups.index("[0, 2, [1, -2")]).count("\n")
+    path.write_text(head.replace("[3]", "[3, 3]") + groups)
+    with pytest.raises(dibs.InputError, match=r"exactly_one\[1\]: literal 3 is there twice$") as caught:
+        read_problem(path)
+    assert caught.value.line == 3
+    path.write_text(head + '"groups": [[0, 3, [1, 2, 3]], [2, 2, [1]]], "groups": [],\n' + groups)
+    with pytest.raises(dibs.InputError, match="the key 'groups' is there twice$"):
+        read_problem(path)
 
 
 @pytest.mark.parametrize(

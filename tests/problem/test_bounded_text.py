@@ -62,9 +62,9 @@ def test_engines_agree(clauses: list[list[int]], bounds: list[tuple[int, int, li
 
 
 def test_knf_text() -> None:
-    made = CNF.parse("c x\np knf 4 3\nk 2 1 2 -3 0 1\n4 0 c y\nk 5 1 2 3 0\n")
+    made = CNF.parse("c x\np knf 4 3\nk 2 1 2 -3 0 1\n4 0 c y\nk 2 1 -1 0\n")
     assert made.groups == ((2, 3, (1, 2, -3)),)
-    assert made.clauses == ((1, 4), ())  # five of three cannot be
+    assert made.clauses == ((1, 4), ())  # a variable is not true and false
     assert made.structure.family == "knf"
     assert repr(made) == "<CNF, 4 variables, 2 clauses, 1 groups>"
     assert CNF(2, [[1]]).structure.family == "cnf"
@@ -76,7 +76,9 @@ def test_knf_text() -> None:
         ("p knf 3 1\nk 2 1 2 3", "line 2, column 1: the last clause has no 0"),
         ("p knf 3 1\nk", "line 2, column 1: the last clause has no 0"),
         ("p knf 3 1\nk -1 1 2 3 0", "line 2, column 3: at least -1: a bound is 0 or more"),
-        ("p knf 3 1\nk 1 1 1 2 0", "line 2, column 11: a literal is there twice"),
+        ("p knf 3 1\nk 1 1 1 2 0", "line 2, column 1: literal 1 is there twice"),
+        ("p knf 3 1\nk 2 1 2 1\n2 0", "line 2, column 1: literal 1 is there twice"),
+        ("p knf 3 2\n1 2 0 k 5 1 2 0", "line 2, column 7: at least 5 of 2 literals cannot hold"),
         ("p knf 3 1\n1 k 2 0", "line 2, column 3: 'k' is not a whole number"),
         ("p cnf 3 1\nk 1 1 2 0", "line 2, column 1: 'k' is not a whole number"),
         ("p knf 3 1\nk 2 1 4 0", "line 2, column 7: literal 4 is out of range"),
@@ -139,26 +141,38 @@ def test_opb() -> None:
     st.integers(-12, 12),
 )
 def test_every_sum_of_equal_coefficients(terms: list[tuple[int, int]], relation: str, right: int) -> None:
-    """A variable that is there twice has twice the coefficient, or none: then there may be nothing to count."""
+    """A variable that is there with both signs has twice the coefficient, or none: then there may be nothing to count."""
     text = " ".join(f"{c:+d} {'~' if z < 0 else ''}x{abs(z)}" for c, z in terms) + f" {relation} {right} ;"
     sums: dict[int, int] = {}
     for c, z in terms:
         sums[abs(z)] = sums.get(abs(z), 0) + (c if z > 0 else -c)
     lines = [f"* #variable= {N} #constraint= 1", text]
+    if len({z for _, z in terms}) < len(terms):
+        with pytest.raises(InputError, match=r"^line 2: ~?x\d is there twice in one constraint$"):
+            read_opb(lines)
+        return
     if len({abs(c) for c in sums.values() if c}) > 1:
         with pytest.raises(InputError, match=r"^line 2: x\d: coefficient .* differs from"):
             read_opb(lines)
         return
-    found = models(read_opb(lines))
+    expected = []
     for model in models(CNF(N, [])):
         total = sum(c * (z in model) for c, z in terms)
-        assert (model in found) == {">=": total >= right, "<=": total <= right, "=": total == right}[relation]
+        if {">=": total >= right, "<=": total <= right, "=": total == right}[relation]:
+            expected.append(model)
+    if not expected:
+        with pytest.raises(InputError, match="^line 2: this constraint cannot hold"):
+            read_opb(lines)
+        return
+    assert models(read_opb(lines)) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("+1 x1 +2 x2 >= 2 ;", "line 1: x2: coefficient 2 differs from 1"),
+        ("+1 x1 >= 1 ;\n+1 x1 +1 ~x2\n+1 x1 >= 1 ;", "line 3: x1 is there twice"),
+        ("+1 x1 >= 1 ;\n+1 x1 +1 x2 >= 5 ;", "line 2: this constraint cannot hold"),
         ("\nmin: +1 x1 ;", "line 2: an objective"),
         ("+1 x1 x2 >= 1 ;", "line 1: 'x2' has no coefficient: products"),
         ("+1 x1 >= 1", "line 1: the last constraint has no ;"),

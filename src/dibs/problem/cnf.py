@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dibs.problem.dimacs import Bound, Clause, Dimacs
 from dibs.problem.limits import DEFAULT, InputLimits
-from dibs.problem.linear import Unequal, counted, impossible_bounds
+from dibs.problem.linear import Unequal, counted, impossible_bounds, repeated
 from dibs.problem.structure import Flat, Instance, Structure
 from dibs.problem.text import Source, open_text
 from dibs.writing import write
@@ -184,8 +184,7 @@ def _bound(group: Any, what: str, variables: int) -> Bound:
     except (TypeError, ValueError):
         raise ValueError(f"{what}: write (least, most, literals), the first two as whole numbers") from None
     literals = _clause(members, what, variables)
-    if len(set(literals)) < len(literals):
-        twice = next(z for i, z in enumerate(literals) if z in literals[:i])
+    if (twice := repeated(literals)) is not None:
         raise ValueError(f"{what}: literal {twice} is there twice")
     if impossible := impossible_bounds(least, most, len(literals)):
         raise ValueError(f"{what}: {impossible}")

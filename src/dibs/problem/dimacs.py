@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from dibs.problem.limits import InputLimits
-from dibs.problem.linear import Unequal, counted
+from dibs.problem.linear import counted, impossible_bounds, repeated
 from dibs.problem.text import InputError
 
 Clause = tuple[int, ...]
@@ -108,13 +108,15 @@ class Dimacs:
         if self.least is None:
             self.clauses.append(tuple(self.open))
         else:
-            try:
-                found = counted(((1, z) for z in self.open), self.least, None)
-            except Unequal:
-                raise self.error("a literal is there twice", _column(line, position)) from None
+            number, text, first = self.opened
+            if (twice := repeated(self.open)) is not None:
+                raise self.error(f"literal {twice} is there twice", _column(text, first), number)
+            if impossible := impossible_bounds(self.least, self.least + len(self.open) + 1, len(self.open)):
+                raise self.error(impossible, _column(text, first), number)
+            found = counted(((1, z) for z in self.open), self.least, None)
             if found.possible:
                 self.groups.append((found.least, found.most, tuple(found.literals)))
-            else:
+            else:  # a literal and its negation are one of two
                 self.clauses.append(())
         self.open, self.least = [], None
 

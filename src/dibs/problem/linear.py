@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -33,6 +33,14 @@ def impossible_bounds(least: int, most: int, size: int) -> str | None:
     if least > size:
         return f"{'exactly' if least == most else 'at least'} {least} of {size} literals cannot hold"
     return None
+
+
+def repeated(literals: Sequence[int]) -> int | None:
+    """The first literal that is there for the second time."""
+    if len(set(literals)) == len(literals):
+        return None
+    places = dict(zip(reversed(literals), range(len(literals), 0, -1), strict=True))  # the first of each, from 1
+    return next(z for i, z in enumerate(literals, 1) if places[z] < i)
 
 
 def counted(terms: Iterable[tuple[int, int]], least: int | None, most: int | None) -> Counted:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dibs.problem.cnf import CNF
 from dibs.problem.dimacs import SHOWN, Bound, Clause
 from dibs.problem.limits import DEFAULT, InputLimits
-from dibs.problem.linear import Unequal, counted
+from dibs.problem.linear import Unequal, counted, repeated
 from dibs.problem.text import InputError
 
 _TOKEN = re.compile(r"[+-]\s*[0-9]+|[0-9]+|~\s*x[0-9]+|x[0-9]+|>=|<=|=|;|\S+")
@@ -90,14 +90,15 @@ class _Opb:
         """A ; was read: a constraint is complete."""
         if self.right is None or self.relation is None:
             raise self.error("a constraint needs >=, <= or = and a whole number before its ;")
+        if (twice := repeated([literal for _, literal in self.terms])) is not None:
+            raise self.error(f"{'~' * (twice < 0)}x{abs(twice)} is there twice in one constraint")
         least = self.right if self.relation != "<=" else None
         most = self.right if self.relation != ">=" else None
         try:
             found = counted(self.terms, least, most)
         except Unequal as error:
             raise self.error(f"x{error.variable}: {error}") from None
-        if found.possible:
-            self.groups.append((found.least, found.most, tuple(found.literals)))
-        else:
-            self.clauses.append(())
+        if not found.possible:
+            raise self.error("this constraint cannot hold, whatever its variables are")
+        self.groups.append((found.least, found.most, tuple(found.literals)))
         self.terms, self.relation, self.right = [], None, None

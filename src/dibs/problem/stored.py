@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from dibs.problem.limits import DEFAULT, InputLimits
+from dibs.problem.linear import repeated
 from dibs.problem.modelled import Modelled, Variable
 from dibs.problem.own import KINDS, Bounds, Not, Problem
 from dibs.problem.text import InputError, Source, check_keys, open_text
@@ -88,7 +90,7 @@ def _written(problem: Problem, group: Bounds) -> list[Any]:
 def from_json(text: str, file: str, limits: InputLimits) -> Problem:
     """The problem of a text; raises InputError that names the file."""
     try:
-        fields = json.loads(text, parse_constant=_refuse)
+        fields = json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         raise InputError(f"is no JSON: {error.msg}", file, error.lineno, error.colno) from None
     except (ValueError, RecursionError) as error:
@@ -101,7 +103,41 @@ def from_json(text: str, file: str, limits: InputLimits) -> Problem:
     try:
         return _Fields(fields, limits).problem()
     except (ValueError, TypeError) as error:
-        raise InputError(str(error), file) from None
+        raise InputError(str(error), file, _line(text, str(error))) from None
+
+
+_BLANK = re.compile(r"[\s,]*")
+
+
+def _line(text: str, message: str) -> int | None:
+    """The line of the list that a message names, as in "groups[3]: ..."; None where it names none."""
+    named = re.match(r"(\w+)\[(\d+)\]", message)
+    if named is None:
+        return None
+
+    def value(at: int) -> tuple[Any, int]:
+        return json.JSONDecoder().raw_decode(text, begin(at))
+
+    def begin(at: int) -> int:
+        return _BLANK.match(text, at).end()  # type: ignore[union-attr]
+
+    key, at = value(text.index("{") + 1)
+    while key != named[1]:
+        at = value(text.index(":", at) + 1)[1]
+        key, at = value(at)
+    at = text.index("[", at) + 1
+    for _ in range(int(named[2])):
+        at = value(at)[1]
+    return text.count("\n", 0, begin(at)) + 1
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} is there twice")
+        found[key] = value
+    return found
 
 
 def _refuse(constant: str) -> Any:
@@ -171,7 +207,10 @@ class _Fields:
         members = _list(group, what)
         if len(members) > self.limits.max_clause:
             raise ValueError(f"{what}: " + self.limits.excess("max_clause", "literals in a group"))
-        return [self.literal(z, what) for z in members]
+        found = [self.literal(z, what) for z in members]
+        if what != "given" and (twice := repeated(members)) is not None:
+            raise ValueError(f"{what}: literal {twice} is there twice")
+        return found
 
     def literal(self, signed: Any, what: str) -> Any:
         number = _whole(signed, what)
