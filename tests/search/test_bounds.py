@@ -45,6 +45,16 @@ def test_bad_guides_change_nothing(name: str) -> None:
         assert outcome.status == ("SAT" if solutions(problem, 1) else "UNSAT")
 
 
+def test_an_oracle_knows_solutions_with_bounds() -> None:
+    rng = np.random.default_rng(8)
+    wrong = 0
+    for problem in (bounded(rng) for _ in range(60)):
+        found = solved(problem, order="oracle")
+        assert found.status == ("SAT" if solutions(problem, 1) else "UNSAT")
+        wrong += found.backtracks if found.status == "SAT" else 0
+    assert not wrong
+
+
 def test_every_nogood_follows() -> None:
     rng = np.random.default_rng(8)
     verified = 0

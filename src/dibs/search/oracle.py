@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.structure import Instance
+from dibs.problem.words import true_literals
 from dibs.search.contract import Asks, Guide
 
 if TYPE_CHECKING:
@@ -59,6 +60,27 @@ def foresee(
     from dibs.search.tree.search import TreeSearch
 
     limits = Options(level="hidden", max_nodes=options.max_nodes, max_seconds=options.max_seconds)
+    if instances[0].structure.bounded:
+        return _by_nogoods(instances, limits, stopped)
     engine = TreeSearch(instances, limits, block=block)
     engine.run(stopped=stopped)
     return Known(instances, engine.true(), engine.decided(np.arange(len(instances)))), engine.seconds
+
+
+def _by_nogoods(
+    instances: Sequence[Instance], limits: Options, stopped: Callable[[], bool]
+) -> tuple[Known, NDArray[np.float64]]:
+    """The same where the tree search has no answer: groups with bounds."""
+    from dibs.search.nogoods.batch import NogoodSearch
+
+    search = NogoodSearch(instances, limits)
+    search.run(stopped=stopped)
+    true = np.zeros((len(instances), instances[0].structure.literals), bool)
+    decided, seconds = np.zeros(len(instances), bool), np.zeros(len(instances))
+    for i, outcome in enumerate(search.outcomes()):
+        if outcome is None:
+            continue
+        decided[i], seconds[i] = outcome.status != "LIMIT", outcome.seconds
+        if outcome.solution is not None:
+            true[i, true_literals(instances[i], outcome.solution)] = True
+    return Known(instances, true, decided), seconds
