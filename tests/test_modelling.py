@@ -257,7 +257,7 @@ def test_bad_json_names_the_line(tmp_path: Path) -> None:
         read_problem(path)
     assert caught.value.line == 3
     path.write_text(head + '"groups": [[0, 3, [1, 2, 3]], [2, 2, [1]]], "groups": [],\n' + groups)
-    with pytest.raises(dibs.InputError, match="the key 'groups' is there twice$"):
+    with pytest.raises(dibs.InputError, match=r"the key 'groups' is there twice$"):
         read_problem(path)
 
 

@@ -141,7 +141,7 @@ def test_opb() -> None:
     st.integers(-12, 12),
 )
 def test_every_sum_of_equal_coefficients(terms: list[tuple[int, int]], relation: str, right: int) -> None:
-    """A variable that is there with both signs has twice the coefficient, or none: then there may be nothing to count."""
+    """A variable with both signs has twice the coefficient, or none: then there may be nothing to count."""
     text = " ".join(f"{c:+d} {'~' if z < 0 else ''}x{abs(z)}" for c, z in terms) + f" {relation} {right} ;"
     sums: dict[int, int] = {}
     for c, z in terms:
@@ -161,7 +161,7 @@ def test_every_sum_of_equal_coefficients(terms: list[tuple[int, int]], relation:
         if {">=": total >= right, "<=": total <= right, "=": total == right}[relation]:
             expected.append(model)
     if not expected:
-        with pytest.raises(InputError, match="^line 2: this constraint cannot hold"):
+        with pytest.raises(InputError, match=r"^line 2: this constraint cannot hold"):
             read_opb(lines)
         return
     assert models(read_opb(lines)) == expected
