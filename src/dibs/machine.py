@@ -10,7 +10,7 @@ from numba import types
 from numba.core import cgutils
 from numba.core.imputils import lower_getattr_generic
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global
-from numba.extending import intrinsic, lower_builtin, models, overload, register_model
+from numba.extending import lower_builtin, models, register_model
 from numpy.typing import NDArray
 
 Fields = TypeVar("Fields", bound=Any)
@@ -68,15 +68,6 @@ class _SpanModel(models.StructModel):  # type: ignore[misc]
         super().__init__(manager, of, [("data", types.CPointer(of.dtype)), ("size", types.intp), *row])
 
 
-@intrinsic
-def _borrow(_context: Any, array: Any) -> Any:
-    if array.layout != "C" or array.ndim > 2:
-        raise TypeError(f"{array} cannot be borrowed")
-    of = Span(array.dtype, array.ndim)
-
-    return of(array), lambda context, builder, signature, args: _span(context, builder, of, signature.args[0], args[0])
-
-
 class View(types.Type):
     """The address of a named tuple of spans and numbers.
 
@@ -119,29 +110,6 @@ def _viewed(of: Any, fewer: int) -> View:
     return View(
         of, tuple(Span(kind.dtype, kind.ndim - fewer) if isinstance(kind, types.Array) else kind for kind in of.types)
     )
-
-
-def _fill(context: Any, builder: Any, view: View, of: Any, value: Any, row: Any = None) -> Any:
-    """A view of `value` on the stack."""
-    place = cgutils.alloca_once(builder, context.get_value_type(view).pointee)
-    for i, (kind, array) in enumerate(zip(view.kinds, of.types, strict=True)):
-        field = builder.extract_value(value, i)
-        if isinstance(kind, Span):
-            field = _span(context, builder, kind, array, field, row)
-        builder.store(field, cgutils.gep_inbounds(builder, place, 0, i))
-    return place
-
-
-@intrinsic
-def _view(_context: Any, fields: Any) -> Any:
-    of = _viewed(fields, 0)
-    return of(fields), lambda context, builder, _, args: _fill(context, builder, of, fields, args[0])
-
-
-@intrinsic
-def _view_row(_context: Any, fields: Any, row: Any) -> Any:
-    of = _viewed(fields, 1)
-    return of(fields, types.intp), lambda context, builder, _, args: _fill(context, builder, of, fields, *args)
 
 
 @infer_getattr
@@ -211,43 +179,58 @@ def _length(context: Any, builder: Any, signature: Any, args: Any) -> Any:
     return cgutils.create_struct_proxy(signature.args[0])(context, builder, args[0]).size
 
 
-@intrinsic
-def _cttz(_context: Any, word: Any) -> Any:
-    def emit(_ctx: Any, builder: Any, _sig: Any, args: Any) -> Any:
-        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
-
-    return types.int64(types.uint64), emit
-
-
-@intrinsic
-def _ctpop(_context: Any, word: Any) -> Any:
-    def emit(_ctx: Any, builder: Any, _sig: Any, args: Any) -> Any:
-        return builder.ctpop(args[0])
-
-    return types.int64(types.uint64), emit
+@infer_global(borrow)
+class _Borrow(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, _kws: Any) -> Any:
+        (array,) = args
+        if array.layout != "C" or array.ndim > 2:
+            raise TypeError(f"{array} cannot be borrowed")
+        return Span(array.dtype, array.ndim)(array)
 
 
-# Numba compares the parameters of an overload and its implementation, annotations included: neither has any.
-@overload(trailing_zeros, inline="always")
-def _trailing_zeros(word):  # type: ignore[no-untyped-def]
-    return lambda word: _cttz(word)  # type: ignore[call-arg]
+@infer_global(view)
+class _View(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, _kws: Any) -> Any:
+        return _viewed(args[0], 0)(*args)
 
 
-@overload(borrow, inline="always")
-def _borrowed(array):  # type: ignore[no-untyped-def]
-    return lambda array: _borrow(array)  # type: ignore[call-arg]
+@infer_global(view_row)
+class _ViewRow(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, _kws: Any) -> Any:
+        return _viewed(args[0], 1)(args[0], types.intp)
 
 
-@overload(view, inline="always")
-def _viewing(fields):  # type: ignore[no-untyped-def]
-    return lambda fields: _view(fields)  # type: ignore[call-arg]
+@infer_global(trailing_zeros)
+@infer_global(ones)
+class _OfWord(AbstractTemplate):  # type: ignore[misc]
+    def generic(self, args: Any, _kws: Any) -> Any:
+        return types.int64(types.uint64)
 
 
-@overload(view_row, inline="always")
-def _viewing_row(fields, row):  # type: ignore[no-untyped-def]
-    return lambda fields, row: _view_row(fields, row)  # type: ignore[call-arg]
+@lower_builtin(borrow, types.Array)
+def _borrow(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    return _span(context, builder, signature.return_type, *signature.args, *args)
 
 
-@overload(ones, inline="always")
-def _ones(word):  # type: ignore[no-untyped-def]
-    return lambda word: _ctpop(word)  # type: ignore[call-arg]
+@lower_builtin(view, types.BaseTuple)
+@lower_builtin(view_row, types.BaseTuple, types.Integer)
+def _fill(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """A view of a tuple, or of one row of all its arrays, on the stack."""
+    of, (value, *row) = signature.return_type, args
+    place = cgutils.alloca_once(builder, context.get_value_type(of).pointee)
+    for i, (kind, array) in enumerate(zip(of.kinds, signature.args[0].types, strict=True)):
+        field = builder.extract_value(value, i)
+        if isinstance(kind, Span):
+            field = _span(context, builder, kind, array, field, *row)
+        builder.store(field, cgutils.gep_inbounds(builder, place, 0, i))
+    return place
+
+
+@lower_builtin(trailing_zeros, types.Integer)
+def _cttz(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+
+@lower_builtin(ones, types.Integer)
+def _ctpop(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+    return builder.ctpop(args[0])

@@ -26,14 +26,14 @@ def warm(playing: bool = False) -> Iterator[tuple[str, float]]:
 
 
 def _tree() -> None:
-    """The kernel has two forms, for groups that are swept or watched, and each of them two, plain or rich."""
+    """The kernel has three forms: for groups that are swept or watched, and a rich one."""
     from dibs.problem import CNF, Sudoku
     from dibs.search.options import Options
     from dibs.search.tree.search import TreeSearch
 
-    for instance in (Sudoku.parse("." * 16), CNF(2, [[1, 2]])):
-        for traced in (False, True):
-            TreeSearch([instance], Options(), traced=traced).run()
+    square = Sudoku.parse("." * 16)
+    for instance, traced in ((square, False), (CNF(2, [[1, 2]]), False), (square, True)):
+        TreeSearch([instance], Options(), traced=traced).run()
 
 
 def _nogoods() -> None:

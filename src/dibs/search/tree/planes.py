@@ -16,7 +16,8 @@ from dibs.search.tree.tables import CHOSEN, ONE, Tables
 
 Int = Any  # a machine integer, signed or not as Numba infers it
 # `watching` and `rich`, of `Tables` and `Rules`: None or a number. They are arguments, because what stands under
-# `if watching is not None` is then not even looked at by Numba where it is None: each form has only its own code.
+# `if watching is not None` is then not even looked at by Numba where it is None: each form has only its own code. The
+# rich form is one for both, where `watching` is 0 or 1.
 Flag = int | None
 unsigned = np.uintp  # an index known not to be negative: spares the wrap-around check of a signed one
 BIT = np.uint64(1)
@@ -95,7 +96,7 @@ def choose(t: Tables, s: Searches, address: Int, alone: bool, length: Int) -> tu
 @part
 def undo(t: Tables, s: Searches, watching: Flag, length: Int, mark: Int) -> None:
     """Take back everything on the trail above `mark`."""
-    if watching is not None:
+    if watching is not None and watching:
         for i in range(mark, length):
             bits = s.lost[unsigned(i)]
             while bits:

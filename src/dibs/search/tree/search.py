@@ -124,6 +124,8 @@ class TreeSearch(Inspected):
         noted = traced or proof is not None
         rich = guided or noted or options.strategy != "dfs"
         several = guided and (options.reuse is not None or options.strategy != "dfs")  # rankings that are kept
+        if rich and t.watching is None:
+            self._tables = t = t._replace(watching=0)
         slots = (state.RANKINGS if several else 1) if rich else 0
         sizes = state.sizes(t, slots, answers, PROVED if proof is not None else EVENTS if traced else 0)
         self._room = _room(len(instances), sizes), sizes

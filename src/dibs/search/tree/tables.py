@@ -55,7 +55,7 @@ class Tables(NamedTuple):
     values: int  # the most literals of a domain
     planes: int  # P = R * values
     forcing: bool  # a domain with one value left takes it
-    watching: int | None  # 1 if there are watched groups, else None: each way is compiled without the other's code
+    watching: int | None  # 1 if there are watched groups, else None, which is compiled apart (or 0: planes.py)
     sweeping: bool  # there are none, and what is forced is found by passes over all domains
     hopeless: bool  # some group is empty from the start
     base: NDArray[np.uint32]  # [D+1] the first literal of each domain (literals are numbered domain by domain)
