@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, fields
 from fractions import Fraction
+from functools import cache
 from numbers import Integral, Real
 from sys import float_info
 from typing import Any, get_args
@@ -27,18 +28,28 @@ def check(record: Any) -> None:
 
     Numbers of any kind, NumPy's too, become Python's.
     """
-    for f in fields(record):
-        value, choices, least = getattr(record, f.name), f.metadata["choices"], f.metadata["least"]
+    for name, default, choices, least, most, whole in _ranges(record.__class__):
+        value = getattr(record, name)
         if choices and value not in choices:
-            raise ValueError(f"{f.name} = {value!r}: choose one of {', '.join(choices)}")
-        if least is not None and not (value is None and f.default is None):
-            number = checked_number(f.name, value, least, f.metadata["most"], f.metadata["whole"])
-            object.__setattr__(record, f.name, number)
+            raise ValueError(f"{name} = {value!r}: choose one of {', '.join(choices)}")
+        if least is not None and not (value is None and default is None):
+            number = checked_number(name, value, least, most, whole)
+            if number is not value:
+                object.__setattr__(record, name, number)
+
+
+@cache
+def _ranges(kind: Any) -> list[tuple[Any, ...]]:
+    """Name, default, choices, least, most and whole of the fields of a record."""
+    keys = "choices", "least", "most", "whole"
+    return [(f.name, f.default, *(f.metadata[key] for key in keys)) for f in fields(kind)]
 
 
 def checked_number(name: str, value: Any, least: float, most: float | None, whole: bool) -> int | float:
     """A number as Python's own; ValueError, in one line, where it is none or out of its range."""
     highest = most if most is not None or whole else float_info.max  # a whole number has no upper end
+    if type(value) is (int if whole else float) and least <= value and (highest is None or value <= highest):
+        return value  # nearly always
     right = isinstance(value, Integral if whole else Real) and not isinstance(value, bool | Fraction)
     number: int | float = 0
     if right:

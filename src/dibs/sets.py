@@ -8,18 +8,21 @@ that a sample of a whole set is the same for everybody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from dibs.lists import LISTS, PuzzleList, folder
-from dibs.problem import InputError, Latin, Sudoku, read_instances
+from dibs.problem import InputError, Instance, Latin, Sudoku, read_instances
 from dibs.problem.latin import LARGEST
+from dibs.problem.stated import CAPACITY, CarOrders, Graph, read_cars, read_graph
 from dibs.problem.text import open_text
 from dibs.writing import explained, write
 
@@ -32,10 +35,15 @@ _ORDER = re.compile(r"\s*(?:order|n\s*=)?\s*(\d{1,3})\s*;?\s*$", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class InstanceSet:
+    """Published squares, and what subclasses have in their place.
+
+    Whatever it has, a `line()` says all of an item, and `posed` makes instances of the items.
+    """
+
     name: str
     puzzles: int  # how many were published
     what: str
-    family: Literal["latin", "sudoku"]
+    family: Literal["latin", "sudoku", "problem"]
     url: str  # where it comes from
     shapes: Mapping[int, frozenset[int]] = field(default_factory=dict)  # holes by order; no holes named: any number
     known: frozenset[str] = frozenset()  # `digest` of every instance, for a set that is known by that
@@ -48,8 +56,8 @@ class InstanceSet:
     def state(self) -> Literal["here", "missing"]:
         return "here" if self.path.is_file() else "missing"
 
-    def has(self, one: Square) -> bool:
-        if one.family != self.family:
+    def has(self, one: Any) -> bool:
+        if not isinstance(one, Square) or one.family != self.family:
             return False
         if self.known:
             return digest(one) in self.known
@@ -58,17 +66,120 @@ class InstanceSet:
             return False
         return not any(digest(one) in other.known for other in SETS.values())
 
-    def load(self) -> list[Square]:
+    def load(self) -> list[Any]:
         """What is here of it; InputError says how to get it where nothing is."""
         if self.state() == "missing":
             raise InputError(f"the set {self.name} is not here: {how(self)}")
-        found = list(_plain(self.path, self.family))
+        found = list(self.stored())
         if odd := next((one for one in found if not self.has(one)), None):
-            raise InputError(f"is damaged: {_named(odd)} is not of {self.name}; {how(self)}", str(self.path))
+            raise InputError(f"is damaged: {self.named(odd)} is not of {self.name}; {how(self)}", str(self.path))
         return found
 
+    def posed(self) -> list[Instance]:
+        """The instances of what is here."""
+        return self.load()
 
-def digest(one: Square) -> str:
+    def stored(self) -> Iterator[Any]:
+        yield from _plain(self.path, self.family)
+
+    def published(self, path: Path) -> Iterator[Any]:
+        """The items of a file as its authors published it, or of one that dibs reads."""
+        with open_text(str(path)) as (_, lines):
+            rows = (line.split("#")[0] for line in lines)
+            order = _ORDER.match(next((row for row in rows if row.strip()), ""))
+            numbers = [int(word) for row in rows for word in re.findall(r"-?\d{1,4}", row)] if order else []
+        if order is None or self.family != "latin":
+            yield from _plain(path, self.family)
+            return
+        yield _authors(int(order[1]), np.array(numbers, np.int64), str(path))
+
+    def size(self, one: Any) -> tuple[int, ...]:
+        """By which items are sorted, before their lines."""
+        return one.size, _holes(one)
+
+    def named(self, one: Any) -> str:
+        return f"a {one.title} of order {one.size} with {_holes(one)} holes"
+
+
+class CarSet(InstanceSet):
+    """Car sequencing: any instance with so many cars, and the capacities of CSPLib."""
+
+    SIZES = (100, 200, 300, 400)
+
+    def has(self, one: Any) -> bool:
+        return isinstance(one, CarOrders) and one.cars in self.SIZES and one.capacity == CAPACITY
+
+    def posed(self) -> list[Instance]:
+        return [one.posed() for one in self.load()]
+
+    def stored(self) -> Iterator[CarOrders]:
+        yield from _parsed(self, CarOrders.parse)
+
+    def published(self, path: Path) -> Iterator[CarOrders]:
+        return read_cars(str(path))
+
+    def size(self, one: CarOrders) -> tuple[int, ...]:
+        return (one.cars,)
+
+    def named(self, one: CarOrders) -> str:
+        return f"a sequence of {one.cars} cars with {len(one.capacity)} options"
+
+
+class Colours(NamedTuple):
+    """What is known about a graph."""
+
+    name: str
+    enough: int
+    proved: bool  # one less is too few
+    source: str  # who says so
+
+
+class GraphSet(InstanceSet):
+    """Colouring: graphs that are known, with as many colours as are enough, and one less where that is too few."""
+
+    def has(self, one: Any) -> bool:
+        return isinstance(one, Graph) and digest(one) in known_colours()
+
+    def posed(self) -> list[Instance]:
+        found: list[Instance] = []
+        for graph in self.load():
+            about = known_colours()[digest(graph)]
+            for colours in range(about.enough, about.enough - 1 - about.proved, -1):
+                found.append(graph.posed(about.name, colours))
+        return found
+
+    def stored(self) -> Iterator[Graph]:
+        yield from _parsed(self, Graph.parse)
+
+    def published(self, path: Path) -> Iterator[Graph]:
+        yield read_graph(str(path))
+
+    def size(self, one: Graph) -> tuple[int, ...]:
+        return (len(one.edges),)
+
+    def named(self, one: Graph) -> str:
+        return f"a graph of {len(one.edges):,} edges"
+
+
+@cache
+def known_colours() -> Mapping[str, Colours]:
+    """By the digest of a graph: data/colouring.txt."""
+    rows = (files("dibs") / "data" / "colouring.txt").read_text("ascii").splitlines()
+    words = [row.split() for row in rows if row[0] != "#"]
+    return {code: Colours(name, int(k), proved == "proved", source) for code, name, k, proved, source in words}
+
+
+def _parsed(one: InstanceSet, parse: Any) -> Iterator[Any]:
+    """A line each."""
+    with open_text(str(one.path)) as (name, lines):
+        for number, line in enumerate(lines, 1):
+            try:
+                yield parse(line)
+            except ValueError:
+                raise InputError(f"is damaged; {how(one)}", name, number) from None
+
+
+def digest(one: Any) -> str:
     return sha256(one.line().encode()).hexdigest()[:16]
 
 
@@ -132,6 +243,20 @@ SETS = {
             url="https://www.gecode.org",
             shapes={25: frozenset()},
         ),
+        CarSet(
+            name="cars",
+            puzzles=109,
+            what="car sequencing, 100 to 400 cars (CSPLib problem 001)",
+            family="problem",
+            url="https://www.csplib.org/Problems/prob001/",
+        ),
+        GraphSet(
+            name="colouring",
+            puzzles=89,
+            what="graphs of DIMACS and COLOR02, with as many colours as are enough, and one less",
+            family="problem",
+            url="https://github.com/dynaroars/npbench",
+        ),
     )
 }
 
@@ -150,14 +275,14 @@ def how(one: InstanceSet) -> str:
     return f"`dibs data get {one.name} --from FOLDER` imports a copy that you have (it is of {one.url})"
 
 
-def read(one: InstanceSet, source: Path) -> tuple[list[Square], list[Path]]:
-    """The instances of a file or of all files in a folder, and which files are not of the set.
+def read(one: InstanceSet, source: Path) -> tuple[list[Any], list[Path]]:
+    """The items of a file or of all files in a folder, and which files are not of the set.
 
     A file belongs to it whole or not at all. Where none does, InputError says why.
     """
     if not source.is_dir():
         return list(_belonging(one, source)), []
-    found: list[Square] = []
+    found: list[Any] = []
     others: list[Path] = []
     for number, path in enumerate(sorted(path for path in source.rglob("*") if path.is_file())):
         if number == MOST_FILES:
@@ -171,34 +296,22 @@ def read(one: InstanceSet, source: Path) -> tuple[list[Square], list[Path]]:
     return found, others
 
 
-def store(one: InstanceSet, found: list[Square], fresh: bool = False) -> int:
-    """Keep instances, beside those that are here unless `fresh`; how many there are now. All are stored, or none."""
+def store(one: InstanceSet, found: Sequence[Any], fresh: bool = False) -> int:
+    """Keep items, beside those that are here unless `fresh`; how many there are now. All are stored, or none."""
     if not fresh and one.state() == "here":
-        found = found + one.load()
-    lines = sorted({square.line(): square for square in found}.items(), key=lambda item: (*_shape(item[1]), item[0]))
+        found = [*found, *one.load()]
+    lines = sorted({item.line(): item for item in found}.items(), key=lambda item: (*one.size(item[1]), item[0]))
     with explained(one.path):
         one.path.parent.mkdir(parents=True, exist_ok=True)
         write(one.path, "".join(f"{line}\n" for line, _ in lines).encode("ascii"))
     return len(lines)
 
 
-def _belonging(one: InstanceSet, path: Path) -> Iterator[Square]:
-    for square in _instances(path, one.family):
-        if not one.has(square):
-            raise InputError(f"is not of {one.name}: it has {_named(square)}; nothing was stored", str(path))
-        yield square
-
-
-def _instances(path: Path, family: Literal["latin", "sudoku"]) -> Iterator[Square]:
-    """Of a file as its authors published it, or of one that dibs reads."""
-    with open_text(str(path)) as (_, lines):
-        rows = (line.split("#")[0] for line in lines)
-        order = _ORDER.match(next((row for row in rows if row.strip()), ""))
-        numbers = [int(word) for row in rows for word in re.findall(r"-?\d{1,4}", row)] if order else []
-    if order is None or family != "latin":
-        yield from _plain(path, family)
-        return
-    yield _authors(int(order[1]), np.array(numbers, np.int64), str(path))
+def _belonging(one: InstanceSet, path: Path) -> Iterator[Any]:
+    for item in one.published(path):
+        if not one.has(item):
+            raise InputError(f"is not of {one.name}: it has {one.named(item)}; nothing was stored", str(path))
+        yield item
 
 
 def _authors(order: int, numbers: np.ndarray[tuple[int], np.dtype[np.int64]], file: str) -> Latin:
@@ -222,7 +335,7 @@ def _authors(order: int, numbers: np.ndarray[tuple[int], np.dtype[np.int64]], fi
         raise InputError(str(error), file) from None
 
 
-def _plain(path: Path, family: Literal["latin", "sudoku"]) -> Iterator[Square]:
+def _plain(path: Path, family: Literal["latin", "sudoku", "problem"]) -> Iterator[Square]:
     for _, item in read_instances(str(path), family):
         if isinstance(item, InputError):
             raise item
@@ -232,11 +345,3 @@ def _plain(path: Path, family: Literal["latin", "sudoku"]) -> Iterator[Square]:
 
 def _holes(one: Square) -> int:
     return int((one.values == 0).sum())
-
-
-def _shape(one: Square) -> tuple[int, int]:
-    return one.size, _holes(one)
-
-
-def _named(one: Square) -> str:
-    return f"a {one.title} of order {one.size} with {_holes(one)} holes"

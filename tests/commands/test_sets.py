@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dibs import Latin, Sudoku, sets
+import dibs
+from dibs import Latin, Problem, Sudoku, sets
 from dibs.bench.experiment import Choice
 from dibs.bench.instances import chosen
 from dibs.bench.kinds import InstanceKind
@@ -134,11 +135,92 @@ def test_a_cell_takes_its_class_from_the_set(run: Run, tmp_path: Path) -> None:
         InstanceKind(family="published", set="qwh", filled=30)
 
 
+CARS = """a set of problems
+
+# Problem 1
+# Satisfiable
+100 5 3
+0 50 0 1 0 0 0
+1 30 1 0 0 1 0
+2 20 0 0 1 0 0
+200 5 2
+1 2 1 2 1
+2 3 3 5 5
+0 60 1 0 0 0 1   # a comment
+1 140 0 0 0 0 0
+"""
+
+
+def test_cars(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text(CARS)
+    assert run("data", "get", "cars", "--from", tmp_path / "x.txt").out.startswith(
+        "cars: 2 instances, 2 of 109 are here"
+    )
+    first, second = SETS["cars"].load()
+    assert (first.cars, second.cars) == (100, 200)
+    assert first.capacity == second.capacity == ((1, 2), (2, 3), (1, 3), (2, 5), (1, 5))
+    assert second.classes == ((60, (1, 0, 0, 0, 1)), (140, (0, 0, 0, 0, 0)))
+    kind = InstanceKind(family="published", set="cars")
+    assert (kind.label, kind.guide) == ("cars", None)
+    posed = {one.line(): one for one in kind.made(2, 0)}
+    assert set(posed) == {first.line(), second.line()}
+    one = posed[first.line()]
+    assert isinstance(one, Problem)
+    line = [0, 1, 0, 2, 0] * 20  # 40 cars without an option
+    for of, right in ((line, False), ([0, 1, 0, 2, 0, 1, 0, 1, 0, 2] * 10, True)):
+        assert (one.violation([3 * i + c for i, c in enumerate(of)]) is None) == right
+    answer = dibs.solve(one, max_seconds=60)
+    assert answer.status == "SAT"
+    order = [literal % 3 for literal in answer.solution]
+    assert [order.count(c) for c in range(3)] == [50, 30, 20]
+    for option, (most, window) in enumerate(first.capacity):
+        having = [first.classes[c][1][option] for c in order]
+        assert all(sum(having[i : i + window]) <= most for i in range(100 - window + 1))
+    for old, new in (("100 5 3", "100 5 4"), ("0 50 0", "0 51 0"), ("1 2 1 2 1\n", ""), (CARS, "no numbers")):
+        (tmp_path / "x.txt").write_text(CARS.replace(old, new))
+        said = run("data", "get", "cars", "--from", tmp_path / "x.txt").complaint
+        assert said == f"{tmp_path / 'x.txt'}: is no file of car sequencing as CSPLib has them"
+    (tmp_path / "x.txt").write_text(CARS[CARS.index("200") :].replace("2 3 3 5 5", "2 3 3 5 6"))
+    assert (
+        "it has a sequence of 200 cars with 5 options"
+        in run("data", "get", "cars", "--from", tmp_path / "x.txt").complaint
+    )
+    with pytest.raises(ValueError, match="order = 100 is about squares: cars has none"):
+        InstanceKind(family="published", set="cars", order=100)
+
+
+def test_graphs(run: Run, tmp_path: Path) -> None:
+    """The queens of 5 x 5 squares are known whatever the order of their edges; other graphs are not."""
+    squares = [(i, j) for i in range(5) for j in range(5)]
+    edges = [
+        (a, b)
+        for a, (i, j) in enumerate(squares, 1) for b, (k, m) in enumerate(squares, 1)
+        if a != b and (i == k or j == m or abs(i - k) == abs(j - m))
+    ]  # fmt: skip
+    path = tmp_path / "any name"
+    path.write_text("c both ways\np edge 25 320\n" + "".join(f"e {b} {a}\n" for a, b in reversed(edges)) + "e 3 3\n")
+    assert run("data", "get", "colouring", "--from", path).out.startswith("colouring: 1 instances, 1 of 89 are here")
+    five, four = SETS["colouring"].posed()
+    assert [one.line() for one in (five, four)] == ["queen5_5, 5 colours", "queen5_5, 4 colours"]
+    assert [dibs.solve(one).status for one in (five, four)] == ["SAT", "UNSAT"]
+    colour = {literal // 5: literal % 5 for literal in dibs.solve(five).solution}
+    assert all(colour[a - 1] != colour[b - 1] for a, b in edges)
+    path.write_text("p edge 25 1\ne 1 2\n")
+    assert "is not of colouring: it has a graph of 1 edges" in run("data", "get", "colouring", "--from", path).complaint
+    path.write_text("p edge 25 1\ne 1 x\n")
+    assert "is no graph as DIMACS has them" in run("data", "get", "colouring", "--from", path).complaint
+    SETS["colouring"].path.write_text("1-2 3\n")
+    with pytest.raises(InputError, match="is damaged; `dibs data get colouring"):
+        SETS["colouring"].load()
+
+
 @pytest.mark.shared_data
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="the published instances are not beside the checkout")
 def test_the_published_files(run: Run) -> None:
     places = {"gecode-sudoku": "sudoku"}
-    for name, count in {"qwh": 180, "color03": 15, "csplib067": 20, "qcp": 16, "gecode-sudoku": 9}.items():
+    places |= {"cars": "cars", "colouring": "colouring"}
+    counts = {"qwh": 180, "color03": 15, "csplib067": 20, "qcp": 16, "gecode-sudoku": 9, "cars": 94, "colouring": 89}
+    for name, count in counts.items():
         folder = REFERENCE / places.get(name, "latin")
         assert run("data", "get", name, "--from", folder).out.startswith(f"{name}: {count} instances, ")
         squares = SETS[name].load()

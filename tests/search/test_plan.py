@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import fields
 from itertools import product
 from typing import Any
@@ -344,7 +345,7 @@ def test_formulas_that_are_not_easy_are_for_cadical() -> None:
     parity = CNF(3, [[1, 2, 3], [1, -2, -3], [-1, 2, -3], [-1, -2, 3]])
     plan, other = dibs.plan(random3), dibs.plan(parity)
     assert (plan.search, plan.first, plan.guidance.guide) == ("cadical195", "nogoods", "sat")
-    assert (other.search, other.guided, other.easy) == ("cadical195", False, 300)
+    assert (other.search, other.guided, other.easy) == ("cadical195", False, 1000)
     assert "this is not random 3-SAT" in other.describe()
     assert dibs.plan(parity, policy="auto", guide="sat").guided  # it was said
     limited = dibs.plan(random3, max_nodes=10)
@@ -355,6 +356,7 @@ def test_formulas_that_are_not_easy_are_for_cadical() -> None:
 
 
 def test_formulas_without_python_sat(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "pysat", raising=False)
     monkeypatch.setattr("dibs.search.formulas.find_spec", lambda name: None)
     formula = CNF(3, [[1, 2], [-1, 3]])
     plan = dibs.plan(formula)

@@ -61,6 +61,10 @@ class InstanceKind:
             raise ValueError(f"size = {self.size}: boxes are square, choose 4, 9, 16, 25 or 36")
         if self.family == "published" and self.set not in SETS:
             raise ValueError(f"set = {self.set!r}: choose one of {', '.join(SETS)}")
+        if self.set is not None and SETS[self.set].family == "problem":
+            for name in ("order", "filled"):
+                if (value := getattr(self, name)) is not None:
+                    raise ValueError(f"{name} = {value!r} is about squares: {self.set} has none")
         if self.filled is not None and not (_number(self.filled) and 0 <= self.filled <= 1):
             raise ValueError(f"filled = {self.filled!r}: it must be a fraction of the cells")
         for name in ("holes", "kept"):
@@ -87,14 +91,13 @@ class InstanceKind:
         return f"sat {self.variables}"
 
     @property
-    def guide(self) -> str:
-        """Guide `auto` for its instances."""
-        family, cells = "cnf" if self.family == "sat" else self.family, (self.size or 0) ** 2
+    def guide(self) -> str | None:
+        """Guide `auto` for its instances, if there is one."""
+        family: str = "cnf" if self.family == "sat" else self.family
+        cells = (self.size or 0) ** 2
         if self.set is not None:
             family, cells = SETS[self.set].family, max(SETS[self.set].shapes, default=0) ** 2
-        name, _ = suited_to(family, cells)
-        assert name is not None
-        return name
+        return suited_to(family, cells)[0]
 
     def _share(self) -> str:
         """Of holes, as they are made: balanced ones are a whole number in each row."""
@@ -129,7 +132,9 @@ class InstanceKind:
     def _imported(self, count: int, seed: int) -> Iterator[Instance]:
         """Drawn by the seed from what is here of the set."""
         assert self.set is not None
-        some = [one for one in SETS[self.set].load() if self.order in (None, one.size)]
+        some: list[Any] = SETS[self.set].posed()
+        if self.order is not None:
+            some = [one for one in some if one.size == self.order]
         if self.filled is not None:
             some = [one for one in some if round((one.values > 0).mean(), 2) == round(self.filled, 2)]
         if not some:

@@ -84,7 +84,8 @@ def guides(experiment: Experiment) -> dict[str, str]:
     names = {row.guidance.guide for row in experiment.rows if row.guidance.guide}
     if "auto" in names:
         kinds = [kind for kind, _ in experiment.choice.kinds()]
-        names = names - {"auto"} | ({kind.guide for kind in kinds} or {SUITED["sudoku"]})
+        suited = {kind.guide for kind in kinds} if kinds else {SUITED["sudoku"]}
+        names = names - {"auto"} | {name for name in suited if name}
     return {name: verify(find(name)).digest for name in sorted(names)}
 
 

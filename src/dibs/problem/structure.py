@@ -117,8 +117,7 @@ class Structure:
         """The groups of each literal, ascending, as CSR: where they begin [literals + 1], and the groups."""
         group = np.repeat(np.arange(self.groups), np.diff(self.start))
         count = np.bincount(self.member, minlength=self.literals)
-        order = np.argsort(self.member, kind="stable")
-        return np.concatenate([[0], np.cumsum(count)]).astype(np.int64), group[order]
+        return np.concatenate([[0], np.cumsum(count)]).astype(np.int64), group[by_value(self.member)]
 
     @classmethod
     def build(
@@ -174,6 +173,19 @@ class Structure:
             bounds=None if bounds is None or (bounds == kinds).all() else bounds,
             roles=tuple(roles),
         )
+
+
+def by_value(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """[n] the places of numbers from 0 on, by their value and then in their order.
+
+    NumPy has a radix sort for 16 bits only, which is ten times as quick as the others: so it goes by parts of 16 bits.
+    """
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    high = numbers >> 16
+    while high.any():
+        order = order[np.argsort(high[order].astype(np.uint16), kind="stable")]
+        high = high >> 16
+    return order
 
 
 def _compress(parts: Sequence[Groups]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -6,6 +6,7 @@ conflicts, and CaDiCaL is quicker at each (benchmarks/formulas.py). Where the tw
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 
@@ -15,11 +16,8 @@ from dibs.problem.structure import Structure
 from dibs.search.external.registry import ENGINES
 
 ENGINE = "cadical195"
-NODES = 4_000  # of the nogood search before CaDiCaL
-GUIDED_NODES = 1_000  # where CaDiCaL has a guide's phases: it is worth more than what the nogood search would find
-PARITY_NODES = 300  # and where CaDiCaL has its own ways
+NODES = 1_000  # of the nogood search before CaDiCaL
 DISTINCT = 0.95  # sets of variables over clauses, at least, in a random formula
-PARITY = 0.5  # the same, at most, of parities: three variables have four clauses
 
 
 def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | None, str]:
@@ -29,7 +27,7 @@ def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | N
     """
     if other := next((name for name in explicit if name not in takes), None):
         return None, f"nogoods to the end: {other} is not for CaDiCaL"
-    if find_spec("pysat") is None:
+    if "pysat" not in sys.modules and find_spec("pysat") is None:
         extra = ENGINES[ENGINE].extra
         return None, f"nogoods to the end: CaDiCaL needs {ENGINES[ENGINE].needs}, pip install 'dibs[{extra}]'"
     return ENGINE, "a formula that is not easy is for CaDiCaL"
@@ -41,18 +39,9 @@ def random_like(structure: Structure) -> bool:
     All clauses have three literals, and hardly any two of them the same variables.
     """
     sizes = np.diff(structure.start)[structure.decisions :]
-    return bool(len(sizes) and (sizes == 3).all() and _distinct(structure) >= DISTINCT)
-
-
-def parity_like(structure: Structure) -> bool:
-    """Whether most clauses have the same variables as others: an odd or even number of them is true."""
-    return _distinct(structure) <= PARITY
-
-
-def _distinct(structure: Structure) -> float:
-    """Sets of variables over clauses, of those with three literals or more; 1 if there are none."""
+    if not len(sizes) or not (sizes == 3).all():
+        return False
     start = structure.start[structure.decisions :]
     code = np.random.default_rng(0).integers(2**62, size=structure.decisions)
-    sums = np.add.reduceat(np.append(code[structure.member // 2], 0), start[:-1])
-    long = sums[np.diff(start) >= 3]
-    return len(np.unique(long)) / len(long) if len(long) else 1.0
+    sums = np.add.reduceat(code[structure.member // 2], start[:-1])
+    return len(np.unique(sums)) >= DISTINCT * len(sums)

@@ -17,7 +17,7 @@ from typing import Any
 
 from dibs.problem.structure import WIDEST, Structure
 from dibs.search.external.registry import ENGINES, check_guide, find
-from dibs.search.formulas import GUIDED_NODES, NODES, PARITY_NODES, engine_after, parity_like, random_like
+from dibs.search.formulas import NODES, engine_after, random_like
 from dibs.search.guidance import Guidance, suited_name
 from dibs.search.options import (
     ALIASES,
@@ -223,8 +223,7 @@ class Request:
         plan = replace(plan, notes=(*plan.notes, why))
         if engine is None:
             return plan
-        nodes = GUIDED_NODES if plan.guided else min(NODES, PARITY_NODES) if parity_like(structure) else NODES
-        return replace(plan, search=engine, first="nogoods", easy=nodes)
+        return replace(plan, search=engine, first="nogoods", easy=NODES)
 
     @property
     def _how(self) -> bool:

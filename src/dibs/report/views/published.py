@@ -16,7 +16,7 @@ from dibs.report.section import Section
 from dibs.report.tabular import MISSING, Cell, Column, Line, Tabular
 from dibs.report.views.large import Contest, Figure, Measured, disagreement, key, loading, measured, percentiles
 
-WITHIN = (1, 10, 100)  # seconds
+WITHIN = (1, 10, 100)  # seconds, as far as the limit allows
 CAPTION = "share solved within so many CPU seconds; CPU time of all searches, those at their limit included"
 LOWER = (
     "LIMIT counts searches that ended at their limit (wall-clock): unsolved, and in every figure as far as they went."
@@ -55,8 +55,9 @@ def _together(kind: InstanceKind, some: Sequence[Measured]) -> Measured:
 
 def _table(contest: Contest, one: Measured, title: str) -> Tabular:
     figures = SETS.get(one.kind.label, ())
-    later = sorted({figure.seconds for figure in figures} - set(WITHIN))
-    within = (*WITHIN, *later)
+    limit = max(contest.limits) / 1e3
+    mine = WITHIN if not limit else (*(most for most in WITHIN if most < limit), int(limit))
+    within = sorted({*mine, *(figure.seconds for figure in figures)})
     lines = [Line(_cells(one, at, row, within)) for at, row in enumerate(contest.rows)]
     lines += [Line(_published(figure, within), quiet=True) for figure in figures]
     columns = [Column("solver"), *(Column(f"{seconds:,} s") for seconds in within)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.problem.structure import Level, Need, Structure
+from dibs.problem.structure import Level, Need, Structure, by_value
 from dibs.search.nogoods.arrays import Problem
 
 Bools = NDArray[np.bool_]
@@ -31,7 +31,7 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
     pair = np.full(len(literals), -1)
     if structure.bounded or structure.family == "cnf":  # grids would have few of them
         two = ((least == 1) & (most == 1) & (sizes == 2))[group]
-        one, other = member[two][np.argsort(group[two], kind="stable")].reshape(-1, 2).T
+        one, other = member[two][by_value(group[two])].reshape(-1, 2).T
         pair[one], pair[other] = other, one
     number = np.full(structure.groups, -1)
     number[first], number[second] = np.arange(len(first)), np.arange(len(second)) + len(first)
@@ -41,7 +41,7 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
     kind = group < len(first)
     i4 = np.int32
     return Problem(
-        start.astype(i4), member[np.argsort(group, kind="stable")].astype(i4),
+        start.astype(i4), member[by_value(group)].astype(i4),
         _spread(member[kind], len(literals)), group[kind].astype(i4), (most == 1)[first], (least == 1)[first],
         _spread(member[~kind], len(literals)), group[~kind].astype(i4),
         least[second].astype(i4), most[second].astype(i4), np.full(len(second), -1, i4),
@@ -118,7 +118,7 @@ def extended(
         np.array([literal for g in guarded for literal in g[3]], np.int64),
     ]).astype(np.int64)  # fmt: skip
     group = np.repeat(np.arange(len(size)), size)
-    order = np.argsort(member, kind="stable")
+    order = by_value(member)
     kind = (group < special + len(twos))[order]
     of, groups = member[order], group[order].astype(np.int32)
     one = np.arange(len(twos)) < len(pairs)
