@@ -171,7 +171,6 @@ def test_formulas_are_proved_as_they_are(path: Path) -> None:
 def test_whoever_answers_writes_the_proof(path: Path, monkeypatch: pytest.MonkeyPatch, nodes: int) -> None:
     """Policy `auto` leaves a formula to CaDiCaL: then there is nothing in the proof of the search before."""
     monkeypatch.setattr("dibs.search.plan.NODES", nodes)
-    monkeypatch.setattr("dibs.search.plan.NODES", nodes)
     instance = searched("formula")
     outcome = dibs.solve(instance, policy="auto", proof=path)
     assert outcome.status == "UNSAT"
@@ -256,7 +255,6 @@ def test_a_lemma_with_a_literal_dropped_is_caught(path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(("nodes", "answers"), [(4_000, "nogoods"), (1, "cadical195")])
 def test_formulas_under_auto(nodes: int, answers: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The proof is of the search that answers: the nogood search, or CaDiCaL after it."""
-    monkeypatch.setattr("dibs.search.plan.NODES", nodes)
     monkeypatch.setattr("dibs.search.plan.NODES", nodes)
     formula = searched("formula")
     outcome = dibs.solve(formula, proof=tmp_path / "proof")
