@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique
+.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -103,9 +103,13 @@ bench-formulas: $(VENV)/.test-installed
 bench-cold: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/cold.py $(if $(FIRST),--first)
 
-# All solutions of 5,000 random problems against a SAT solver, streamed, counted and projected (some minutes; PROBLEMS=500 fewer).
+# All solutions of 5,000 random problems against a SAT solver, by one worker and two (some minutes; PROBLEMS=500 fewer).
 solutions: $(VENV)/.test-installed
 	PYTHONPATH=tests/support:examples $(BIN)/python benchmarks/solutions.py $(if $(PROBLEMS),--problems $(PROBLEMS))
+
+# Two workers on one instance against one: squares, formulas, bounds (half an hour on two quiet cores; KINDS=bounds some of it).
+bench-workers: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/workers.py $(foreach kind,$(KINDS),--kinds $(kind))
 
 # What it takes to know that a solution is the only one, as ratios to the first solution (PUZZLES=file takes a list of Sudokus).
 bench-unique: $(VENV)/.test-installed

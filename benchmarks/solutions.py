@@ -3,8 +3,8 @@
     PYTHONPATH=tests/support:examples python benchmarks/solutions.py --problems 5000 --seed 1
 
 Problems with bounds, negations, overlaps and unused literals, formulas and grids, with 0 to 5,000 solutions. Each is
-enumerated under random options, streamed, counted, and projected on random variables. `--pentominoes 6x10` takes the
-CPU time of all solutions of a rectangle in place of that.
+enumerated under random options, streamed, counted and projected on random variables, by one worker and by two.
+`--pentominoes 6x10` takes the CPU time of all solutions of a rectangle in place of that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import cyclopts
 import numpy as np
 
 import dibs
-from dibs.search.nogoods import enumeration
+from dibs.search import workers
+from dibs.search.nogoods import enumeration, search
 from guides import BAD, Scored
 from judge import as_set, clauses, sets
 from randoms import bounded, formula, formulas, mixture, problem, tight, union
@@ -52,13 +53,20 @@ def one(seed: int, number: int) -> int:
     assert len(listed) == len(set(listed)), (seed, number)
     assert set(listed) == known, (seed, number)
     assert dibs.count_solutions(instance, MOST + 1, **how) == len(known), (seed, number)
+    several = {"strategy": "nogoods", **how, "workers": 2}
+    listed = [as_set(instance, solution) for solution in dibs.solutions(instance, **several)]
+    assert len(listed) == len(set(listed)), (seed, number)
+    assert set(listed) == known, (seed, number)
+    assert dibs.count_solutions(instance, MOST + 1, **several) == len(known), (seed, number)
     if not isinstance(instance, dibs.Sudoku | dibs.Latin):
         variables = clauses(instance)[0]
         over = (rng.choice(variables, int(rng.integers(1, variables + 1)), replace=False) + 1).tolist()
         names = over if isinstance(instance, dibs.CNF) else [v - 1 for v in over]
-        found = [as_set(instance, solution) & frozenset(over) for solution in dibs.solutions(instance, over=names)]
-        assert len(found) == len(set(found)), (seed, number, over)
-        assert set(found) == {solution & frozenset(over) for solution in known}, (seed, number, over)
+        for count in (1, 2):
+            each = dibs.solutions(instance, over=names, workers=count)
+            found = [as_set(instance, solution) & frozenset(over) for solution in each]
+            assert len(found) == len(set(found)), (seed, number, over)
+            assert set(found) == {solution & frozenset(over) for solution in known}, (seed, number, over)
     return len(known)
 
 
@@ -74,6 +82,11 @@ def main(*, problems: int = 5000, seed: int = 1, pentominoes: str | None = None)
         print(f"{pentominoes}: {count:,} solutions, {process_time() - begin:.2f} s of CPU")
         return
     sizes: Counter[str] = Counter()
+    workers.LEAST, search.FIRST_NODES, search.NODES = (
+        1,
+        8,
+        64,
+    )  # short slices: parts are handed out from the first one on
     for number in range(problems):
         count = one(seed, number)
         names = ("too many", "none", "one", "2 to 99", "100 to 999", "1,000 to 5,000")

@@ -58,13 +58,15 @@ def solutions(
     over: Iterable[Any] | None = None,
     guide: Ranks | str | None = None,
     policy: str | None = None,
+    workers: int = 1,
     **options: Any,
 ) -> Solutions:
     """Every solution once, as they are found, in constant memory; at most `limit` of them.
 
     `problem`: an instance or a `Model`. `over`: only these variables count: one solution for each combination of
     values that they have in any. They are cells ("r1c3") of a grid, numbers of a formula's variables, literals of a
-    `Problem`, variables of a `Model` or their names. Others as in `solve`.
+    `Problem`, variables of a `Model` or their names. Others as in `solve`: several workers share the space, and the
+    order of solutions depends on the clock.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit = {limit}: it must be 1 or more")
@@ -78,18 +80,18 @@ def solutions(
     said = {**options, "max_solutions": MOST if limit is None else limit}
     if over is not None and "root" not in said:
         said = {"strategy": "nogoods", **said}
-    found = solver(guide, policy, said)
+    found = solver(guide, policy, said, workers)
     mask = None if over is None else literals_over(instance, over)
     return Solutions(found.stream(instance, mask))
 
 
 def count_solutions(problem: Any, limit: int = 1000, **options: Any) -> int:
     """How many solutions there are, up to `limit`. The options are those of `solve`."""
-    limits = {*LIMITS, *ALIASES, "workers"} - {"seed"}
+    limits = {*LIMITS, *ALIASES} - {"seed"}
     if cut := sorted(options.keys() & limits):
         raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
     said = {**options, "max_solutions": limit}
-    found = solver(said.pop("guide", None), said.pop("policy", None), said)
+    found = solver(said.pop("guide", None), said.pop("policy", None), said, said.pop("workers", 1))
     found.count = True
     [outcome] = found.run([instance_of(problem)], block=1)
     assert outcome is not None

@@ -27,13 +27,17 @@ def ready(request: Request, guide: Ranks | None = None, proof: str | os.PathLike
     return Solver.of(request, guide, proof)
 
 
-def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any]) -> Solver:
-    """What the keyword arguments of all these calls make."""
+def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any], workers: int = 1) -> Solver:
+    """What the keyword arguments of all these calls make. `workers`: cores for one instance."""
+    if workers < 1:
+        raise ValueError(f"workers = {workers}: it must be 1 or more")
     said = dict(options)
     engine, proof = said.pop("engine", "own"), said.pop("proof", None)
     if isinstance(guide, str):
         said, guide = {**said, "guide": guide}, None
-    return ready(Request(policy, said, own_guide=guide is not None, engine=engine), guide, proof)
+    found = ready(Request(policy, said, own_guide=guide is not None, engine=engine), guide, proof)
+    found.workers = workers
+    return found
 
 
 def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Plan:
@@ -54,16 +58,12 @@ def solve(
     `guide`: an object with a method `rank`, or the name or folder of a trained one. `policy`: auto, guided, paper or
     plain. Other keyword arguments are fields of `Options` (or of `Guidance`), in place of the policy's. Without a
     policy it is auto, unless there is a `guide` or an option says how to search: then it is done just so.
-    `workers`: cores; with more than one, the nogood search runs in as many variants side by side, and which of them
-    answers depends on the clock: counters may differ from run to run, answers never do.
+    `workers`: cores; with more than one, as many nogood searches run side by side and share what they learn, or the
+    space (docs/SEARCH.md). Who answers depends on the clock: counters may differ from run to run, answers never do.
     `engine`: glucose4, cadical195, kissat or cp-sat in place of dibs' own search.
     `proof`: a file for a DRAT proof of UNSAT, or that there are no solutions but those found (docs/PROOFS.md).
     """
-    if workers < 1:
-        raise ValueError(f"workers = {workers}: it must be 1 or more")
-    found = solver(guide, policy, options)
-    found.workers = workers
-    [outcome] = found.run([problem], block=1)
+    [outcome] = solver(guide, policy, options, workers).run([problem], block=1)
     assert outcome is not None
     return outcome
 

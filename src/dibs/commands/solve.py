@@ -57,7 +57,7 @@ def solve(
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
-    workers: Annotated[int | None, Parameter(help="threads, for a file or a large square; default: all cores")] = None,
+    workers: Annotated[int | None, Parameter(help="cores, for a file or one puzzle; default: all (--all: 1)")] = None,
     limits: Annotated[InputLimits, Parameter(name="*")] = DEFAULT,
 ) -> int:
     """Solve a puzzle, or every puzzle of a file.
@@ -244,6 +244,7 @@ class _Run:
         if isinstance(item, InputError):
             raise item
         instance, stop = item, self.interrupt.stop
+        self.solver.workers = self.workers or 1  # the order of solutions is the same in every run, unless said
         stream = Solutions(self.solver.stream(instance, stopped=stop.is_set))
         with Terminal(self.waiting) as terminal:
             first = None

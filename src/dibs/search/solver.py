@@ -152,7 +152,7 @@ class Solver:
         plan = self.plan(problem)
         plan = _sooner(plan, clock() - begin)
         guide = self.guide if plan.guided else None
-        return streamed(Batch([problem], [0], guide, 1, stopped, self.turn, over=over), plan)
+        return streamed(Batch([problem], [0], guide, 1, stopped, self.turn, None, self.workers, over=over), plan)
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,26 @@ class Batch:
     count: bool = False  # solutions are counted, and only the first is kept
     over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these; for the nogood search
     drat: Drat | None = None  # the proof of the only instance, for searches of dibs' own
+
+    def shared(self, plan: Plan) -> bool:
+        """Whether several cores are at the only instance: for one solution or many. Whether there are others than the
+        first few is asked best by one, which blocks them; and it writes the proof."""
+        from dibs.search.nogoods.enumeration import BLOCKED
+
+        wanted = plan.options.max_solutions
+        many = self.drat is None and (wanted > BLOCKED or self.over is not None)
+        return self.workers > 1 and len(self.some) == 1 and plan.search == "nogoods" and (wanted == 1 or many)
+
+    @property
+    def taking(self) -> Guide | None:
+        """The guide, if it takes such instances."""
+        return self.guide if self.guide is not None and self.guide.refusal(self.some[0].structure) is None else None
+
+    @property
+    def team(self) -> dict[str, Any]:
+        """What several searches of the only instance have in common."""
+        of = {"workers": self.workers, "place": self.places[0], "proof": self.drat}
+        return {**of, "over": self.over, "count": self.count}
 
     def part(self, rows: Sequence[int], guide: Guide | None) -> Batch:
         """Some of the instances, by their places here."""
@@ -199,13 +219,10 @@ def search_all(batch: Batch, plan: Plan) -> list[Outcome | None]:
     kept = batch.count or batch.proof is not None
     if plan.search == "tree" and plan.options.max_solutions > KEPT and not kept:
         return [_collected(batch.part([i], guide), plan) for i in range(len(some))]
-    one = len(some) == 1 and plan.options.max_solutions == 1
-    if batch.workers > 1 and one and plan.search == "nogoods":
-        from dibs.search.portfolio import side_by_side
+    if batch.shared(plan):
+        from dibs.search.workers import side_by_side
 
-        takes = guide if guide is not None and guide.refusal(some[0].structure) is None else None
-        how |= {"place": batch.places[0], "proof": batch.drat}
-        return [side_by_side(some[0], plan.options, takes, workers=batch.workers, **how)]
+        return [side_by_side(some[0], plan.options, batch.taking, **batch.team, **how)]
     search = _searcher(batch, plan)
     search.run(guide, **how)
     return search.outcomes()
@@ -226,6 +243,11 @@ def streamed(batch: Batch, plan: Plan) -> Generator[Sequence[Any], None, Outcome
             yield outcome.found
             return outcome
         plan = left
+    if batch.shared(plan):
+        from dibs.search.workers import stream
+
+        rest: dict[str, Any] = {"stopped": batch.stopped, "turn": batch.turn}
+        return (yield from stream(batch.some[0], plan.options, batch.taking, **batch.team, **rest))
     search = _searcher(batch, plan)
     while True:
         search.run(batch.guide, lambda: batch.stopped() or search.ready, batch.turn)

@@ -40,7 +40,9 @@ ASSUMED = 21  # of `assumed`: levels 1 to so many are theirs, and decisions come
 AHEAD = 22  # 1: nothing was taken back since the furthest state was noted
 LOGGED = 23  # of `log`
 ROOTED = 24  # of the trail at the root: so many literals are in the log as lemmas
-COUNTERS = 25
+TOLD = 25  # of `told`
+HEARD = 26  # of `heard`
+COUNTERS = 27
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100
@@ -52,6 +54,7 @@ MANY = 1 << 11  # nogoods, at first
 FIRST_ROOM = 2000
 MORE_ROOM = 300
 LOW = 2  # nogoods about so few levels are kept for good
+SHARED = 2  # nogoods about so few levels are told to others
 
 
 class Problem(NamedTuple):
@@ -114,6 +117,9 @@ class Memory(NamedTuple):
     real: Annotated[NDArray[np.float64], "1"]  # what a failure counts for
     # Lemmas since it was last read, see lemmas.py; of length 0 where nobody wants a proof.
     log: Annotated[NDArray[np.int32], "log"]
+    # Nogoods for other searches of the same problem, and of others: see sharing.py; of length 0 where there are none.
+    told: Annotated[NDArray[np.int32], "told"]
+    heard: Annotated[NDArray[np.int32], "told"]
 
 
 def memory(p: Problem) -> Memory:
@@ -121,7 +127,15 @@ def memory(p: Problem) -> Memory:
     sizes, special = np.diff(p.group_start), len(p.need)
     queue = special + int(p.least.sum()) + 1  # what all groups together may need
     literals, groups = len(p.literal_start) - 1, len(sizes)
-    room = {"literals": literals, "groups": groups, "queue": queue, "arena": ARENA, "nogoods": MANY, "log": 0}
+    room = {
+        "literals": literals,
+        "groups": groups,
+        "queue": queue,
+        "arena": ARENA,
+        "nogoods": MANY,
+        "log": 0,
+        "told": 0,
+    }
     m = declared.zeros(Memory, {**room, "counters": COUNTERS})
     m.left[:] = sizes
     m.total[:] = np.bincount(np.repeat(np.arange(groups), sizes), p.group_member, groups)

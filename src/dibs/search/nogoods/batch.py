@@ -27,7 +27,8 @@ class NogoodSearch(Searcher):
 
     `guided`: the guide is asked; `static`: no more than once. Another `variant` is the same search with other random
     numbers. `over` [literals]: solutions differ in these literals, each combination is found once. `count`: only the
-    first solution is kept. `proof`: gets what the search of the only instance learns, and its solutions.
+    first solution is kept. `proof`: gets what the search of the only instance learns, and its solutions. `make`: what
+    is called for each search, in place of `Search` or `Enumeration`.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class NogoodSearch(Searcher):
         over: Bools | None = None,
         count: bool = False,
         proof: Drat | None = None,
+        make: Callable[..., Search] | None = None,
     ) -> None:
         if proof is not None and len(instances) > 1:
             raise ValueError("a proof is about one instance")
@@ -52,6 +54,7 @@ class NogoodSearch(Searcher):
         self._asks = 0 if not guided else 1 if static else arrays.NEVER
         self._root, self._outcomes, self._seconds = begun(instances, options, label(guided))
         self._variant, self._over, self._count, self._proof = variant, over, count, proof
+        self._make: Callable[..., Search] = make or (Enumeration if self._several else Search)
         if proof is not None:
             proof.false(locked_out(instances[0], options.level) if options.root == "locked" else np.zeros(0, np.int64))
             proof.solutions = [np.flatnonzero(self._root.true[0])] if self._outcomes[0] else []
@@ -69,11 +72,8 @@ class NogoodSearch(Searcher):
             if self._outcomes[i] is None:
                 open_, true = self._root.open[i], self._root.true[i]
                 of = self.instances[i], self.options, open_, true, self.places[i], self._seconds, self._asks
-                self._live[i] = (
-                    Enumeration(*of, self._variant, over=self._over, count=self._count, proof=self._proof)
-                    if self._several
-                    else Search(*of, self._variant, self._proof)
-                )
+                several: dict[str, Any] = {"over": self._over, "count": self._count} if self._several else {}
+                self._live[i] = self._make(*of, self._variant, proof=self._proof, **several)
 
     def advance(self, stopped: Callable[[], bool] = never) -> Asks | None:
         while not stopped():

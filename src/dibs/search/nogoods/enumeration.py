@@ -33,12 +33,13 @@ class Enumeration(Search):
     """
 
     completes = False  # every literal gets a partner, once there is a solution
+    blocks = True  # the first few solutions, where that is possible
 
     def __init__(self, *of: Any, over: Bools | None = None, count: bool = False, **rest: Any) -> None:
-        super().__init__(*of, **rest)
         self.found: list[NDArray[np.int64]] = []
         self._over, self._count = over, count
         self._aim: Aim | None = None
+        super().__init__(*of, **rest)
 
     @property
     def solutions(self) -> int:
@@ -59,7 +60,7 @@ class Enumeration(Search):
         begin = clock()
         state = self.memory.state
         over = np.ones(len(self.open), bool) if self._over is None else self._over[self.open]
-        blocked = BLOCKED if self._over is None and not (state == arrays.OPEN).any() else 0
+        blocked = BLOCKED if self.blocks and self._over is None and not (state == arrays.OPEN).any() else 0
         wanted = min(self.options.max_solutions, MOST)
         rows = min(wanted, ROWS, max(1, BYTES // max(1, len(over))))
         if self._count:

@@ -35,7 +35,8 @@ WANTED = 2  # SAT at so many
 BLOCKED = 3  # so many, at first, are blocked
 ROWS = 4  # of `found` that are filled
 WIDTH = 5  # L
-AIMS = 6
+BOTTOM = 6  # the first so many decisions say which part of all solutions it is: they are never flipped
+AIMS = 7
 
 
 class Aim(NamedTuple):
@@ -118,7 +119,7 @@ def flip(p: Problem, m: Memory, aim: Aim, level: Int) -> None:
     """All below the decision of a level is done: its partner follows the decisions before it."""
     counts = m.counts
     while True:
-        if level == 0:
+        if level <= aim.counts[BOTTOM]:
             counts[arrays.PHASE] = arrays.UNSAT
             break
         literal = m.trail[m.mark[level - 1]]
@@ -193,21 +194,27 @@ def standing(m: Memory, aim: Aim) -> Int:
 @part
 def restore(p: Problem, m: Memory, aim: Aim, noted: Int) -> None:
     """From the root, which is consistent: decisions and flips once more, as far as they still say anything."""
-    aim.counts[FLOOR] = 0
+    bottom = aim.counts[BOTTOM]
+    aim.counts[FLOOR] = aim.counts[BOTTOM] = 0
     for k in range(noted):
         literal = m.touched[k]
         decision = literal < 0
         if decision:
             literal = -1 - literal
+            bottom -= 1
         if m.state[literal] == arrays.TRUE:
             continue
-        if m.state[literal] == arrays.FALSE:
-            if not decision:
+        if m.state[literal] == arrays.FALSE or m.state[aim.partner[literal]] == arrays.TRUE:
+            if decision and bottom >= 0:
+                m.counts[arrays.PHASE] = arrays.UNSAT
+            elif not decision:
                 flip(p, m, aim, m.counts[arrays.LEVEL])
             return
         if decision:
             take(p, m, aim, literal)
             aim.counts[FLOOR] = m.counts[arrays.LEVEL]
+            if bottom >= 0:
+                aim.counts[BOTTOM] = m.counts[arrays.LEVEL]
         else:
             put(p, m, aim, literal)
         if not propagate(p, m):
@@ -248,6 +255,27 @@ def again(p: Problem, m: Memory, aim: Aim, unit: Int) -> None:
         counts[arrays.RUN] += 1
         counts[arrays.RUN_END] = counts[arrays.CONFLICTS] + unit * luby(counts[arrays.RUN])
         restore(p, m, aim, noted)
+    else:
+        counts[arrays.PHASE] = arrays.UNSAT
+
+
+@entry(error_model="numpy")
+def enter(problem: Problem, memory: Memory, aim: Aim, cube: NDArray[np.int32]) -> None:
+    """Begin with another part of all solutions: those in which the literals of a cube are true."""
+    entered(view(problem), view(memory), view(aim), cube)
+
+
+@part
+def entered(p: Problem, m: Memory, aim: Aim, cube: NDArray[np.int32]) -> None:
+    counts = m.counts
+    back(p, m, 0)
+    counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
+    counts[arrays.PHASE] = arrays.RUNNING
+    aim.counts[BOTTOM] = len(cube)
+    for k in range(len(cube)):
+        m.touched[k] = -1 - cube[k]
+    if propagate(p, m):
+        restore(p, m, aim, len(cube))
     else:
         counts[arrays.PHASE] = arrays.UNSAT
 

@@ -17,6 +17,7 @@ from dibs.search.nogoods.forget import keep, tidy
 from dibs.search.nogoods.groups import kill
 from dibs.search.nogoods.lemmas import crowded, note_learnt
 from dibs.search.nogoods.propagate import back, propagate
+from dibs.search.nogoods.sharing import hear, tell
 
 
 @part
@@ -40,6 +41,7 @@ def learn(p: Problem, m: Memory) -> bool:
     else:
         note_learnt(m)
         kill(p, m, m.learnt[0], -2 - keep(m, levels))
+    tell(m, levels)
     return True
 
 
@@ -81,6 +83,7 @@ def search(p: Problem, m: Memory, unit: Int, budget: Int) -> None:
                 return
         elif counts[arrays.CONFLICTS] >= counts[arrays.RUN_END]:
             back(p, m, 0)
+            hear(m)
             if tidy(p, m):
                 counts[arrays.RUN] += 1
                 counts[arrays.RUN_END] = counts[arrays.CONFLICTS] + unit * luby(counts[arrays.RUN])

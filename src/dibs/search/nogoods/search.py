@@ -8,7 +8,7 @@ choice is made in view of those before it. What was learned from failures stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -141,7 +141,7 @@ class Search:
             self._filtered = int(counts[arrays.TRAIL])
             out = unmatched(self.problem, m.state == arrays.OPEN)
             if out is None:
-                counts[arrays.PHASE] = arrays.UNSAT
+                counts[[arrays.PHASE, arrays.LENGTH]] = arrays.UNSAT, 0
             else:
                 self.excluded += out.tolist()
                 loop.exclude(self.problem, m, out)
@@ -255,16 +255,19 @@ class Search:
 
     def outcome(self) -> Outcome | None:
         """None where it was stopped."""
-        counts = self.memory.counts
-        phase = int(counts[arrays.PHASE])
+        phase = int(self.memory.counts[arrays.PHASE])
         if self._going():
             return None
         true, count = self.solved()
         solutions = verified([self.instance] * len(true), true) if true else [None]
-        nodes, depth = self._nodes, int(counts[arrays.DEPTH])
+        status = Status.SAT if phase == arrays.UNSAT and count else _STATUS.get(phase, Status.LIMIT)
+        return self.cost(status, count, solutions)
+
+    def cost(self, status: Status, count: int, solutions: Sequence[Any] = (None,)) -> Outcome:
+        """An outcome with these solutions, and what the search has used so far."""
+        nodes, depth = self._nodes, int(self.memory.counts[arrays.DEPTH])
         return Outcome(
-            Status.SAT if phase == arrays.UNSAT and count else _STATUS.get(phase, Status.LIMIT),
-            solutions[0], nodes, self._failures, self.asks, depth, self.seconds,
+            status, solutions[0], nodes, self._failures, self.asks, depth, self.seconds,
             count, self.calls, self.guide_seconds, nodes, label(self._guided), others=tuple(solutions[1:]),
         )  # fmt: skip
 
