@@ -48,6 +48,8 @@ RACE = ("tests/search/test_policies.py", "-k", "time")
 TABLES, PLANES = "search/tree/tables.py", "search/tree/planes.py"
 STORE = ("tests/bench/test_records.py",)
 PROOFS = ("tests/search/test_proofs.py", "-x")
+EVERY, SESSIONS = ("tests/search/test_enumeration.py",), ("tests/search/test_sessions.py",)
+WORKERS = ("tests/search/test_workers.py",)
 
 
 def _kernel(name: str, old: str, new: str, file: str = "search/tree/propagate.py") -> Mutant:
@@ -167,6 +169,77 @@ MUTANTS = [
         "self.memory = arrays.grown(self.memory)",
         "counts[arrays.FULL] = 0",
         (*LEARNER, "forgotten"),
+    ),
+    # All solutions, sessions, several cores.
+    Mutant(
+        "every: a flip becomes a decision",
+        "search/nogoods/every.py",
+        "m.touched[noted] = -1 - literal if i == m.mark[level - 1] else literal",
+        "m.touched[noted] = -1 - literal",
+        EVERY,
+    ),
+    Mutant(
+        "every: failures go back beyond the floor",
+        "search/nogoods/every.py",
+        "back(p, m, max(level, aim.counts[FLOOR]))",
+        "back(p, m, level)",
+        EVERY,
+    ),
+    Mutant(
+        "every: what is blocked comes again",
+        "search/nogoods/every.py",
+        "        block(p, m, level)\n    else:",
+        "        back(p, m, 0)\n    else:",
+        EVERY,
+    ),
+    Mutant(
+        "every: what is not in the projection is flipped",
+        "search/nogoods/every.py",
+        "while level > 0 and not aim.among[m.trail[m.mark[level - 1]]]:",
+        "while False:",
+        EVERY,
+    ),
+    Mutant(
+        "every: a part goes on in the others",
+        "search/nogoods/every.py",
+        "        if level <= aim.counts[BOTTOM]:",
+        "        if level == 0:",
+        WORKERS,
+    ),
+    Mutant(
+        "assume: what is denied does not fail",
+        "search/nogoods/assume.py",
+        "(literal == denied or (m.seen[literal] and m.reason[literal] == NONE))",
+        "m.seen[literal] and m.reason[literal] == NONE",
+        SESSIONS,
+    ),
+    Mutant(
+        "assume: a call begins where another was",
+        "search/nogoods/assume.py",
+        "while same < most and m.assumed[same] == assumed[same]:",
+        "while same < most:",
+        SESSIONS,
+    ),
+    Mutant(
+        "assume: groups sleep on",
+        "search/nogoods/assume.py",
+        "    if literal < 0:\n        wake(p, m)",
+        "    if literal < 0:\n        pass",
+        SESSIONS,
+    ),
+    Mutant(
+        "workers: a cube gets lost",
+        "search/workers.py",
+        "self._cubes += cubes[1:]",
+        "self._cubes += cubes[2:]",
+        WORKERS,
+    ),
+    Mutant(
+        "workers: what was given away is done twice",
+        "search/workers.py",
+        "aim.counts[every.BOTTOM] += 1",
+        "aim.counts[every.BOTTOM] += 0",
+        WORKERS,
     ),
     # Proofs.
     Mutant(
