@@ -49,7 +49,7 @@ class Team:
     def __init__(self, workers: int, splits: bool, shares: bool, wanted: int) -> None:
         self.splits, self.shares, self.wanted = splits, shares, wanted
         self.ended = Event()
-        self.members: dict[int, Member] = {}
+        self.searches: list[Member | None] = [None] * workers
         self._mail: list[deque[NDArray[np.int32]]] = [deque() for _ in range(workers)]
         self._changed = Condition()
         self._at: dict[int, Cube] = dict.fromkeys(range(workers), ())  # what each of them is at
@@ -58,6 +58,10 @@ class Team:
         self._lost = False  # a part of the space is neither done nor can another begin with it
         self._idle = 0
         self.solved = False  # there is a solution, and the search for all others has begun
+
+    @property
+    def members(self) -> list[Member]:
+        return [member for member in self.searches if member is not None]
 
     def tell(self, worker: int, nogoods: NDArray[np.int32]) -> None:
         for other, mail in enumerate(self._mail):
@@ -150,7 +154,7 @@ class Team:
 
     def outcome(self, status: Status, solutions: int) -> Outcome:
         """What all of them have done, without solutions."""
-        all_ = [member.cost(status, solutions) for member in self.members.values()]
+        all_ = [member.cost(status, solutions) for member in self.members]
         first = max(all_, key=lambda one: one.seconds + one.guide_seconds)
         nodes = sum(one.nodes for one in all_)
         return replace(
@@ -165,7 +169,7 @@ class Team:
 
     @property
     def solutions(self) -> int:
-        return sum(member.solutions for member in self.members.values() if isinstance(member, Counter))
+        return sum(member.solutions for member in self.members if isinstance(member, Counter))
 
 
 class Member(Search):
@@ -175,7 +179,7 @@ class Member(Search):
         super().__init__(*of, **rest)
         self.team, self.worker = team, worker
         self._entered = 0  # failures when it came to its cube
-        team.members[worker] = self
+        team.searches[worker] = self
         if team.shares:
             self.memory = self.memory._replace(told=np.zeros(MAIL, np.int32), heard=np.zeros(MAIL, np.int32))
 
@@ -380,7 +384,7 @@ def stream(
                 if outcome is not None or not one.ready:
                     break
                 hand_over(one.take())
-            if outcome is not None and (worker == 0 or worker in team.members):  # at the root all find the same
+            if outcome is not None and (worker == 0 or team.searches[worker]):  # at the root all find the same
                 hand_over(outcome.found)
             if outcome is not None and outcome.status is not Status.LIMIT:
                 team.ended.set()
