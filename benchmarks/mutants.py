@@ -302,8 +302,8 @@ MUTANTS = [
     Mutant(
         "limits: a count may be cut",
         "questions.py",
-        '{*LIMITS, *ALIASES, "workers"} - {"seed"}',
-        '{"max_seconds", "max_solutions", "workers"}',
+        '{*LIMITS, *ALIASES} - {"seed"}',
+        '{"max_seconds", "max_solutions"}',
         ("tests/search/test_options_and_calls.py",),
     ),
     Mutant(
