@@ -98,6 +98,30 @@ def test_interrupted_and_resumed_it_is_the_same_guide(run: Path, tmp_path: Path,
     assert all(np.array_equal(again[name], whole[name]) for name in whole)
 
 
+@pytest.mark.parametrize("phase", ["first", "again"])
+def test_what_is_too_hard_is_tried_again_with_a_first_guide(
+    phase: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dibs.training.run.NODES", 1)  # of a search: some instances need more
+    heard: list[str] = []
+
+    class Enough(Exception):
+        pass
+
+    def stop(now: Any) -> None:
+        if now.phase == phase:
+            raise Enough
+
+    folders = tmp_path / "whole" / "run", tmp_path / "cut" / "run"
+    train(rows_and_columns, 0.05, folders[0], instances=16, steps=4, report=lambda now: heard.append(now.line))
+    assert any("with it, solved" in line for line in heard)
+    with pytest.raises(Enough):
+        train(rows_and_columns, 0.05, folders[1], instances=16, steps=4, report=stop)
+    train(rows_and_columns, 0.05, folders[1], instances=16, steps=4, resume=True)
+    whole, again = (load_file(one / "guide" / "model.safetensors") for one in folders)
+    assert all(np.array_equal(again[name], whole[name]) for name in whole)
+
+
 def test_workers_do_not_change_what_is_known(tmp_path: Path) -> None:
     def known(workers: int) -> list[bytes]:
         one = _Run(

@@ -22,9 +22,8 @@ from dibs.search.root import settle
 
 Bools = NDArray[np.bool_]
 
-WALKS = 3  # solutions of an instance that states are on the way to
-DEEPER = 3  # states on each way, besides the root
-DEEPEST = 0.8  # share of the cells that such a state is told, at most
+DEEPER = 9  # states on the way to some solution of an instance, besides the root
+DEEPEST = 0.7  # share of the cells that such a state is told, at most
 
 
 class AsLiterals(Instance):
@@ -88,13 +87,12 @@ def states_of(
     """The root, and states on the way to some of the known solutions [k, L]; those that are decided are left out."""
     structure = instance.structure
     groups, cells = groups_of(structure, kinds), relations(structure).cells
-    told = np.zeros((1 + DEEPER * min(WALKS, len(known)), structure.literals), bool)
+    told = np.zeros((1 + DEEPER, structure.literals), bool)
     told[:, instance.given] = True
-    for i, solution in enumerate(rng.permutation(len(known))[:WALKS].tolist()):
+    for row, solution in zip(told[1:], np.resize(rng.permutation(len(known)), DEEPER).tolist(), strict=True):
         true = np.flatnonzero(known[solution])
-        for j in range(DEEPER):
-            share = rng.uniform(0, DEEPEST) ** 2
-            told[1 + DEEPER * i + j, rng.permutation(true)[: round(share * len(true))]] = True
+        share = rng.uniform(0, DEEPEST) ** 2
+        row[rng.permutation(true)[: round(share * len(true))]] = True
     root = settle(structure, told, level)
     for open_, true in zip(root.open, root.true, strict=True):
         if open_.any():

@@ -1,9 +1,12 @@
 """One run: instances are solved, a network learns from their solutions, and what it is worth is measured.
 
+Instances that were too hard are tried once more with a first guide, which has learned from the others; the guide then
+learns on from all of them.
+
 Its folder has run.json (what was decided), known/ (the solutions of each instance), what training keeps (checkpoint.pt,
-log.csv), the guide itself, verdict.json and report.html. Each phase goes on where it was interrupted. What is
-learned depends on the instances, the seed, and two numbers that the clock decides once: how many instances were solved
-in time, and how many steps there is time for.
+log.csv), first/ (the first guide, if there was one), the guide itself, verdict.json and report.html. Each phase goes on
+where it was interrupted. What is learned depends on the instances, the seed, and a few numbers that the clock decides
+once: how many instances were looked at in time, and how many steps there is time for.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ import numpy as np
 from dibs.model.labelled import Labelled
 from dibs.model.many_solutions import LEVEL, ManySolutions
 from dibs.model.own_states import Known, known_of, states_of
-from dibs.problem import InputError
+from dibs.problem import InputError, Instance
 from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
 from dibs.writing import write
@@ -33,8 +36,9 @@ if TYPE_CHECKING:
     from dibs.model.config import Config
     from dibs.model.train import Progress
 
-SHARES = {"solve": 0.3, "judge": 0.15}  # of the time; the rest is for learning
-RATE = 15  # instances a minute that are asked for
+SHARES = {"solve": 0.2, "first": 0.2, "again": 0.1, "judge": 0.2}  # of the time; the rest is for learning
+RATE = 25  # instances a minute that are asked for
+HARD = 0.1  # share of the instances that are unsolved: with more of them there is a first guide
 LEAST, MOST = 40, 2_000  # instances
 TESTED = 0.2  # share of the instances that is for the verdict only,
 MOST_TESTED = 100  # at most so many
@@ -42,9 +46,10 @@ HELD = 0.1  # share of the others that validation looks at
 SOLUTIONS = 8  # of an instance
 NODES = 20_000  # of a search for one
 WIDTHS = ((300, 32), (10**9, 16))  # of the hidden state, for so many open literals: large states are to be quick
-ROUNDS, BATCH, UPDATES = 12, 16, 4
+ROUNDS, BATCH, LEARNING = 12, 16, 4e-3
 TRIAL = 3  # steps that are timed
-LIMIT = 10.0  # seconds for an instance in the verdict, at most a part of what there is for all
+LIMIT = 10.0  # seconds for an instance in the verdict, at most;
+LIMITS = 80  # there is time for so many limits
 
 
 @dataclass
@@ -55,8 +60,12 @@ class Decided:
     minutes: float
     seed: int
     instances: int  # wanted
+    fixed: bool = False  # so many of them, whatever the time
     solved: int | None = None  # training instances that were looked at in time
     steps: int | None = None
+    width: int | None = None  # of the hidden state
+    first: int | None = None  # steps of the first guide; 0: there is none
+    again: int | None = None  # instances that were looked at with it
     seconds: dict[str, float] = field(default_factory=dict)  # of each phase so far
 
     @property
@@ -127,7 +136,9 @@ class _Run:
         self.folder, self.workers, self.resume, self.report = folder, workers, resume, report
         wanted = instances or int(np.clip(RATE * minutes, LEAST, MOST))
         self.given: Collected = collect(source, wanted)
-        self.decided = self._begin(Decided(self.given.label, minutes, seed, wanted, instances, steps))
+        self.decided = self._begin(
+            Decided(self.given.label, minutes, seed, wanted, instances is not None, instances, steps)
+        )
         order = np.random.default_rng((seed, 1)).permutation(len(self.given.instances))
         tested = min(max(1, round(TESTED * len(order))), MOST_TESTED)
         if len(order) < 5:
@@ -162,8 +173,10 @@ class _Run:
         found = f"{len(self.given.instances)} instances, {len(self.tested)} of them for the verdict only"
         self.report(Report("read", line=f"{self.given.label}: {found}"))
         known = self._timed("solve", self._solve)
-        sources = self._states(known)
-        self._timed("learn", lambda: self._learn(sources))
+        if hard := self._hard(known):
+            self._timed("first", lambda: self._first(known))
+            known = self._timed("again", lambda: self._again(known, hard))
+        self._timed("learn", lambda: self._learn(self._states(known)))
         verdict = self._timed("judge", self._judge)
         write(self.folder / "verdict.json", json.dumps(verdict.as_dict(), indent=2).encode() + b"\n")
         from dibs.training.page import page
@@ -207,18 +220,61 @@ class _Run:
 
     def _known(self, number: int) -> Known:
         """The solutions of one instance: from its file, or found now."""
-        path = self.folder / "known" / f"{number:05}.npz"
+        seed = hash_of(self.decided.seed, number)
+        return self._kept(f"{number:05}", number, lambda one: known_of(one, SOLUTIONS, seed, max_nodes=NODES))
+
+    def _kept(self, name: str, number: int, find: Callable[[Instance], Known]) -> Known:
+        path = self.folder / "known" / f"{name}.npz"
         instance = self.learned[number]
-        literals = instance.structure.literals
         if path.exists():
             with np.load(path) as file:
-                bits = np.unpackbits(file["solutions"], axis=1, count=literals).astype(bool)
+                bits = np.unpackbits(file["solutions"], axis=1, count=instance.structure.literals).astype(bool)
                 return Known(bits, bool(file["refuted"]))
-        found = known_of(instance, SOLUTIONS, hash_of(self.decided.seed, number), max_nodes=NODES)
+        found = find(instance)
         content = BytesIO()
         np.savez(content, solutions=np.packbits(found.solutions, axis=1), refuted=found.refuted)
         write(path, content.getvalue())
         return found
+
+    # A first guide, and what it makes of those that were too hard
+
+    def _hard(self, known: list[Known]) -> list[int]:
+        """The numbers of instances without an answer, if they are many."""
+        hard = [number for number, one in enumerate(known) if not one.solved and not one.refuted]
+        return hard if len(hard) >= HARD * len(known) else []
+
+    def _first(self, known: list[Known]) -> None:
+        self.report(Report("first", line="a first guide, for those that were too hard"))
+        sources = self._states(known)
+        if self.decided.first is None:
+            given = self.decided.steps  # if it is fixed, the first guide has half as many
+            self.decided.first = -(-given // 2) if given else self._affordable(sources, self._until("solve", "first"))
+            self._write()
+        self._train(self.folder / "first", self.decided.first, sources)
+
+    def _again(self, known: list[Known], hard: list[int]) -> list[Known]:
+        """What is known, with what the first guide finds of those that were too hard."""
+        guide = str(self.folder / "first" / "guide")
+        end = monotonic() + self._until("solve", "first", "again") - self.decided.spent
+        more, count = list(known), len(hard) if self.decided.again is None else self.decided.again
+
+        def find(one: Instance) -> Known:
+            return known_of(one, 1, self.decided.seed, max_nodes=NODES, guide=guide)
+
+        for done, number in enumerate(hard[:count]):
+            more[number] = self._kept(f"{number:05}-again", number, find)
+            self.report(Report("again", done / count))
+            if self.decided.again is None and not self.decided.fixed and monotonic() > end:
+                count = done + 1
+                break
+        self.decided.again = count
+        solved = sum(more[number].solved for number in hard[:count])
+        self.report(Report("again", line=f"with it, solved {solved} of {count} that were too hard"))
+        return more
+
+    def _until(self, *phases: str) -> float:
+        """Seconds from the beginning to the end of these phases."""
+        return 60 * self.decided.minutes * sum(SHARES[phase] for phase in phases)
 
     def _states(self, known: list[Known]) -> ManySolutions:
         states: list[Labelled] = []
@@ -236,32 +292,35 @@ class _Run:
 
     # Learning
 
-    def _config(self, steps: int, sources: ManySolutions) -> Config:
+    def _config(self, steps: int, sources: ManySolutions, start: str = "") -> Config:
         from dibs.model.config import Config
 
-        literals = float(np.median([len(state.target) for state in sources.states]))
-        model = {"width": next(width for most, width in WIDTHS if literals <= most), "rounds": ROUNDS}
-        train: dict[str, Any] = {
-            "steps": steps,
-            "batch": BATCH,
-            "updates": UPDATES,
-            "seed": self.decided.seed,
-            "warmup": 20,
-        }
-        train |= {"decay": 0.5, "validate": max(1, steps // 10), "checkpoint": max(1, min(50, steps // 10))}
+        if self.decided.width is None:
+            literals = float(np.median([len(state.target) for state in sources.states]))
+            self.decided.width = next(width for most, width in WIDTHS if literals <= most)
+        model = {"width": self.decided.width, "rounds": ROUNDS}
+        train: dict[str, Any] = {"steps": steps, "batch": BATCH, "seed": self.decided.seed, "start": start}
+        train |= {"warmup": 20, "lr": LEARNING, "decay": 0.5, "ema": 0.995}
+        train |= {"validate": max(1, steps // 10), "checkpoint": max(1, min(50, steps // 10))}
         return Config.of(self.folder.name, {"model": model, "train": train}, "training")
 
     def _learn(self, sources: ManySolutions) -> None:
+        if self.decided.steps is None:
+            left = 60 * (1 - SHARES["judge"]) * self.decided.minutes
+            self.decided.steps = self._affordable(sources, left)
+            self._write()
+        first = self.folder / "first" / "guide"
+        self._train(self.folder, self.decided.steps, sources, str(first) if first.exists() else "")
+
+    def _train(self, folder: Path, steps: int, sources: ManySolutions, start: str = "") -> None:
         from dibs.model.train import train as learn
 
-        if self.decided.steps is None:
-            self.decided.steps = self._affordable(sources)
-            self._write()
-        resume = (self.folder / "checkpoint.pt").exists()
-        learn(self._config(self.decided.steps, sources), sources, self.folder, self._stepped, resume)
+        folder.mkdir(exist_ok=True)
+        resume = (folder / "checkpoint.pt").exists()
+        learn(self._config(steps, sources, start), sources, folder, self._stepped, resume)
 
-    def _affordable(self, sources: ManySolutions) -> int:
-        """Steps that there is time for: a few are tried on weights that are thrown away."""
+    def _affordable(self, sources: ManySolutions, until: float) -> int:
+        """Steps that there is time for `until` so many seconds are spent: a few are tried, on weights of no use."""
         import torch
 
         from dibs.model.tasks import ManySolutionsTask
@@ -278,7 +337,7 @@ class _Run:
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
             took.append(monotonic() - begin)
-        left = 60 * (1 - SHARES["judge"]) * self.decided.minutes - self.decided.spent
+        left = until - self.decided.spent
         return max(10, int(left / max(float(np.mean(took[1:])), 1e-4)))  # the first has compiled
 
     def _stepped(self, now: Progress) -> None:
@@ -290,7 +349,7 @@ class _Run:
 
     def _judge(self) -> Verdict:
         seconds = 60 * SHARES["judge"] * self.decided.minutes
-        limit = round(max(0.5, min(LIMIT, seconds / 12)), 1)
+        limit = round(max(0.5, min(LIMIT, seconds / LIMITS)), 1)
         return judge(
             self.folder / "guide",
             self.tested,
