@@ -316,3 +316,32 @@ def test_what_is_made_can_be_read_and_made_again(run: Run, tmp_path: Path, words
     comment = path.read_text().splitlines()[0]
     again = run(*comment.removeprefix("# dibs ").split())
     assert again.out == path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "stem"),
+    [
+        ("timetable --classes 4 --teachers 4 --hours 5", "week"),
+        ("colouring --nodes 20 --colours 3 --degree 4 --kind geometric", "graph"),
+        ("cars --cars 12", "line"),
+    ],
+)
+def test_problems_are_files_that_can_be_read(run: Run, tmp_path: Path, words: str, stem: str) -> None:
+    kind, *flags = words.split()
+    assert run("generate", kind, 2, *flags, "--seed", 3, "--output", tmp_path / "some").code == 0
+    files = [tmp_path / "some" / f"{stem}-{i}.json" for i in (1, 2)]
+    assert sorted((tmp_path / "some").iterdir()) == files
+    assert run("generate", kind, *flags, "--seed", 4).out == files[1].read_text(), (
+        "number 2 of seed 3 is that of seed 4"
+    )
+    for file in files:
+        [(_, problem)] = read_instances(file)
+        assert isinstance(problem, Instance)
+        assert problem.structure.roles
+    assert run("generate", kind, 2, *flags).complaint.endswith("need a folder: give --output DIR")
+
+
+def test_a_timetable_that_makes_no_sense(run: Run, tmp_path: Path) -> None:
+    result = run("generate", "timetable", "--classes", 5, "--teachers", 3, "--output", tmp_path / "week.json")
+    assert result.complaint.startswith("dibs: classes = 5, teachers = 3")
+    assert not any(tmp_path.iterdir())

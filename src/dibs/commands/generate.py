@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import App, Parameter
 
@@ -14,8 +14,9 @@ from dibs.commands.output import FileOutput, FolderOutput, Output
 from dibs.commands.source import parse_box
 from dibs.commands.terminal import Terminal
 from dibs.errors import Refused
-from dibs.problem import InputError, Instance, Sudoku, read_instances
+from dibs.problem import InputError, Instance, Problem, Sudoku, read_instances
 from dibs.problem.shape import Box, shape
+from dibs.problem.stored import to_json
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import SIZES, default_box
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from dibs.guide.denoiser import Denoiser
 
 HELP = """\
-Make Sudokus, Latin squares with holes and SAT formulas.
+Make Sudokus, Latin squares with holes, SAT formulas, timetables, graphs and
+lines of cars.
 
 The same command with the same seed makes the same instances. They go to
 standard output or, once complete, to --output; the first line is a comment
@@ -41,7 +43,9 @@ Count = Annotated[int, Parameter(help="how many")]
 Seed = Annotated[int, Parameter(help="the same seed, the same instances")]
 Workers = Annotated[int | None, Parameter(help="how many work at once; default: all cores")]
 OutputFile = Annotated[Path | None, Parameter(name="--output", help="a file; default: standard output")]
+Problems = Annotated[Path | None, Parameter(name="--output", help="a file; for more than one instance a folder")]
 Flag = Parameter(negative="")
+GraphKind = Literal["flat", "geometric"]
 
 
 @app.command
@@ -146,8 +150,6 @@ def sat(
     For example:
       dibs generate sat 1000 --variables 9 --satisfiable --output 3sat9
     """
-    if count > 1 and output is None:
-        raise Refused(f"dibs: {count} formulas need a folder: give --output DIR")
 
     def make() -> Iterable[Instance]:
         from dibs import generate
@@ -155,13 +157,87 @@ def sat(
         return generate.sat(count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
 
     named = _command("sat", count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
-
-    def target(terminal: Terminal) -> Output:
-        if output is None:
-            return Output(terminal)
-        return FileOutput(terminal, output) if count == 1 else FolderOutput(terminal, output, f"uf{variables}-")
-
+    target = _files(count, output, f"uf{variables}-", ".cnf", "formulas")
     return write(make, count, target, lambda i, formula: f"c {named}; number {i + 1}\n{formula.format()}")
+
+
+@app.command
+def timetable(
+    count: Count = 1,
+    /,
+    *,
+    classes: Annotated[int, Parameter(help="classes of the school")] = 40,
+    teachers: Annotated[int, Parameter(help="its teachers, as many as classes or more")] = 40,
+    hours: Annotated[int, Parameter(help="hours of the week")] = 40,
+    fixed: Annotated[float, Parameter(help="share of the plan that is given")] = 0.46,
+    away: Annotated[float, Parameter(help="share of a teacher's free hours in which they are away")] = 0.0,
+    seed: Seed = 0,
+    output: Problems = None,
+) -> int:
+    """Timetables of a school, a part of which is fixed, as problems in JSON.
+
+    Each can be completed. One goes to standard output or to the file
+    --output; more of them to the folder --output. Number i is the one of seed
+    SEED + i - 1. `dibs train dibs.generate.timetable:family` learns from such
+    instances.
+
+    For example:
+      dibs generate timetable 20 --classes 36 --teachers 36 --hours 36 --output weeks
+    """
+    from dibs.generate.timetable import timetable as made
+
+    how = {"classes": classes, "teachers": teachers, "hours": hours, "fixed": fixed, "away": away}
+    return _problems(lambda i: made(i, **how), count, seed, output, "timetables", "week-")
+
+
+@app.command
+def colouring(
+    count: Count = 1,
+    /,
+    *,
+    nodes: Annotated[int, Parameter(help="nodes of the graph")] = 300,
+    colours: Annotated[int, Parameter(help="how many colours, 3 or more")] = 8,
+    degree: Annotated[float, Parameter(help="neighbours of a node, on the average")] = 26.0,
+    fixed: Annotated[float, Parameter(help="share of the nodes whose colour is given")] = 0.15,
+    kind: Annotated[GraphKind, Parameter(help="which nodes are joined")] = "flat",
+    seed: Seed = 0,
+    output: Problems = None,
+) -> int:
+    """Graphs to be coloured, a part of which is, as problems in JSON.
+
+    Each can be coloured. flat: all nodes have as many neighbours of each
+    other colour. geometric: near points of a square are neighbours. Files and
+    seeds are as for timetables.
+
+    For example:
+      dibs generate colouring 20 --nodes 250 --output graphs
+    """
+    from dibs.generate.colouring import colouring as made
+
+    how: dict[str, Any] = {"nodes": nodes, "colours": colours, "degree": degree, "fixed": fixed, "kind": kind}
+    return _problems(lambda i: made(i, **how), count, seed, output, "graphs", "graph-")
+
+
+@app.command
+def cars(
+    count: Count = 1,
+    /,
+    *,
+    cars: Annotated[int, Parameter(help="cars of a line")] = 100,
+    use: Annotated[float, Parameter(help="cars with an option, of all that its workshop could take")] = 0.95,
+    seed: Seed = 0,
+    output: Problems = None,
+) -> int:
+    """Lines of cars to be sequenced (CSPLib 001), as problems in JSON.
+
+    Each has a solution. Files and seeds are as for timetables.
+
+    For example:
+      dibs generate cars 20 --cars 60 --use 0.9 --output lines
+    """
+    from dibs.generate.cars import cars as made
+
+    return _problems(lambda i: made(i, count=cars, use=use), count, seed, output, "lines", "line-")
 
 
 @app.command
@@ -253,6 +329,29 @@ def doubted(
 
     named = _command("doubted", count, guide=guide, doubt=f"{doubt:g}", seed=seed)
     return lines(make, count, named, output, looked)
+
+
+def _problems(made: Callable[[int], Problem], count: int, seed: int, output: Path | None, what: str, stem: str) -> int:
+    """`count` problems from `seed` on."""
+
+    def make() -> Iterable[Instance]:
+        made(seed)  # what makes no sense is said before a file is begun
+        return (made(seed + i) for i in range(count))
+
+    return write(make, count, _files(count, output, stem, ".json", what), lambda i, one: to_json(cast(Problem, one)))
+
+
+def _files(count: int, output: Path | None, stem: str, suffix: str, what: str) -> Callable[[Terminal], Output]:
+    """Standard output or a file for one instance, a folder for more."""
+    if count > 1 and output is None:
+        raise Refused(f"dibs: {count} {what} need a folder: give --output DIR")
+
+    def target(terminal: Terminal) -> Output:
+        if output is None:
+            return Output(terminal)
+        return FileOutput(terminal, output) if count == 1 else FolderOutput(terminal, output, stem, suffix)
+
+    return target
 
 
 def _command(kind: str, count: int, **flags: object) -> str:

@@ -70,17 +70,17 @@ class FileOutput(Output):
 class FolderOutput(Output):
     """A file for each instance; each is there whole or not at all."""
 
-    def __init__(self, terminal: Terminal, folder: Path, stem: str) -> None:
+    def __init__(self, terminal: Terminal, folder: Path, stem: str, suffix: str) -> None:
         super().__init__(terminal)
         self.folder = folder
-        self.stem = stem
+        self.stem, self.suffix = stem, suffix
         if folder.exists() and not folder.is_dir():
-            raise Refused(f"{folder}: is not a directory, and more than one formula needs one")
+            raise Refused(f"{folder}: is not a directory, and more than one instance needs one")
         with explained(folder):
             folder.mkdir(exist_ok=True)
 
     def write(self, text: str) -> None:
-        path = self.folder / f"{self.stem}{self.done + 1}.cnf"
+        path = self.folder / f"{self.stem}{self.done + 1}{self.suffix}"
         with explained(path):
             write_file(path, text.encode("ascii"))
 

@@ -63,5 +63,5 @@ def planned(plan: Ints, there: Bools, given: Bools) -> Problem:
 def family(seed: int) -> Problem:
     """What `dibs train dibs.generate.timetable:family` learns: schools of all sizes, from easy to hard."""
     rng = np.random.default_rng((seed, 1))
-    size, fixed = int(rng.integers(16, 41)), float(rng.uniform(0.44, 0.5))
+    size, fixed = int(rng.integers(12, 37)), float(rng.uniform(0.42, 0.5))
     return timetable(seed, classes=size, teachers=size, hours=size, fixed=fixed)
