@@ -43,6 +43,7 @@ class ManySolutions:
     held: int
     kinds: tuple[str, ...] = KINDS  # of groups
     bounds: bool = False  # whether what groups need and have room for is among the features
+    even: bool = False  # small states are drawn more often, so that they get as much time as large ones
 
     def fingerprint(self) -> str:
         """SHA-256 over all states: two runs with the same one were trained on the same data."""

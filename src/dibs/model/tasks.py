@@ -290,7 +290,12 @@ class ManySolutionsTask(_Segmented):
 
     def batches(self, rng: np.random.Generator) -> list[list[Labelled]]:
         states, held = self.many.states, self.many.held
-        rows = rng.integers(held, len(states), (CHUNK, _drawn(self.config.train)))
+        size = CHUNK, _drawn(self.config.train)
+        if self.many.even:
+            ease = np.array([1 / len(state.target) for state in states[held:]])
+            rows = held + rng.choice(len(ease), size, p=ease / ease.sum())
+        else:
+            rows = rng.integers(held, len(states), size)
         return [[states[row] for row in some] for some in rows.tolist()]
 
     def pool(self, batch: list[Labelled]) -> Pool:

@@ -288,7 +288,8 @@ class _Run:
                 held = len(states)
         if len(states) == held:
             raise InputError("nothing is open after propagation: a guide has nothing to say here", self.given.label)
-        return ManySolutions(self.given.family, states, held, self.given.kinds, self.given.family == "problem")
+        own = self.given.family == "problem"
+        return ManySolutions(self.given.family, states, held, self.given.kinds, bounds=own, even=True)
 
     # Learning
 
