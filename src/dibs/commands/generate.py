@@ -186,7 +186,7 @@ def timetable(
     """
     from dibs.generate.timetable import timetable as made
 
-    how = {"classes": classes, "teachers": teachers, "hours": hours, "fixed": fixed, "away": away}
+    how: dict[str, Any] = {"classes": classes, "teachers": teachers, "hours": hours, "fixed": fixed, "away": away}
     return _problems(lambda i: made(i, **how), count, seed, output, "timetables", "week-")
 
 
