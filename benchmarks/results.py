@@ -25,6 +25,7 @@ RUNS = (
     "table1-asked",
     "ablation",
     "ablation-network",
+    "ablation-transformer",
     "difficulty",
     "steps",
     "sat",

@@ -21,6 +21,7 @@ from dibs.model.train import train
 from dibs.model.transformer import Transformer
 from dibs.problem import InputError
 from dibs.problem.shape import shape
+from dibs.search.root import settle, singles
 
 FOUR, NINE = shape(4, (2, 2)), shape(9, (3, 3))
 MODEL = {"kind": "transformer", "width": 24, "layers": 1, "heads": 2, "candidates": True, "relations": True, "loops": 3}
@@ -55,6 +56,13 @@ def test_relations_are_rows_columns_and_boxes() -> None:
     assert (bias[:, 0, 5] == 3).all()
 
 
+def test_heads_begin_with_the_row_the_column_the_box_and_the_grid() -> None:
+    bias = Transformer(81, 9, width=16, layers=1, heads=4, relations=True).bias()
+    assert bias is not None
+    favourite = [torch.nonzero(head[0] > 2).flatten().tolist() for head in bias]
+    assert favourite == [list(range(9)), list(range(0, 81, 9)), [0, 1, 2, 9, 10, 11, 18, 19, 20], []]
+
+
 def test_the_papers_model_has_none_of_it() -> None:
     names = dict(Transformer(16, 4, width=8, layers=1, heads=2).named_parameters())
     assert not [name for name in names if name.startswith(("open", "relation"))]
@@ -71,12 +79,27 @@ def test_the_exported_guide_says_the_same(tmp_path: Path) -> None:
     assert load_module(tmp_path / "guide").state_dict().keys() == module.state_dict().keys()
     rng = np.random.default_rng(1)
     open_ = rng.random((5, 64)) < 0.7
-    found = Denoiser.load(tmp_path / "guide").log_probabilities(FOUR.structure, open_, np.zeros_like(open_))
+    found = Denoiser.load(tmp_path / "guide", network_only=True).log_probabilities(FOUR.structure, open_, np.zeros_like(open_))
     with torch.no_grad():
         logits = module(torch.full((5, 16), 0), torch.from_numpy(open_.reshape(5, 16, 4)).float())
     closed = torch.from_numpy(~open_.reshape(5, 16, 4))
     wanted = logits.masked_fill(closed, -torch.inf).log_softmax(2).reshape(5, 64).numpy()
     np.testing.assert_allclose(found[open_], wanted[open_], rtol=0, atol=1e-4)
+
+
+def test_where_candidates_are_seen_singles_come_first(tmp_path: Path) -> None:
+    torch.manual_seed(2)
+    export(Transformer(81, 9, width=16, layers=1, heads=4, candidates=True).eval(), tmp_path, data="", trained={})
+    given = truth(NINE, np.array([one.values for one in sudoku(6, box=(3, 3), minimal=True, seed=4)], np.uint8))
+    root = settle(NINE.structure, given, "naked")
+    asked, certain = singles(NINE.structure, root.open)
+    assert certain.any()
+    assert asked.any()
+    found = Denoiser.load(tmp_path).log_probabilities(NINE.structure, root.open, root.true)
+    alone = Denoiser.load(tmp_path, network_only=True)
+    wanted = alone.log_probabilities(NINE.structure, asked, root.true | certain)
+    assert not found[certain].any()
+    np.testing.assert_allclose(found[asked], wanted[asked], rtol=0, atol=1e-5)
 
 
 def test_it_learns_what_the_teacher_says(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def evaluate(
     and every engine that is installed, in turn on each instance, at most
     100 or --sample of them.
 
-    A relational guide follows what is certain (singles in any row, column,
+    A guide that sees candidates follows what is certain (singles in any row, column,
     box or cell) before it asks its network; --network-only judges the network alone.
 
     For example:

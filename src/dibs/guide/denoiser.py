@@ -27,11 +27,12 @@ EXCLUDED = np.float32(-50)  # the log-probability of what singles exclude, whate
 class Denoiser:
     """A model that has been checked, and what it has done so far: `calls` of the backend, `states`, `seconds`.
 
-    A relational model is asked only about what is not certain: first the singles of every group are followed to the
-    end, as `hidden` propagation does. What they decide has probability 1 or 0, and the network, which would need a
-    round for each link of such a chain, gets a smaller state. Where singles run into a contradiction the state has no
-    solution and the order of values does not matter: all its literals have probability 0, and neither the network nor,
-    below that state, this guide is asked. `network_only` leaves that out: the network alone.
+    A model that sees candidates (a relational one, or a transformer with them) is asked only about what is not certain:
+    first the singles of every group are followed to the end, as `hidden` propagation does. What they decide has
+    probability 1 or 0, and the network, which would need a round or a block for each link of such a chain, gets a
+    smaller state. Where singles run into a contradiction the state has no solution and the order of values does not
+    matter: all its literals have probability 0, and neither the network nor, below that state, this guide is asked.
+    `network_only` leaves that out: the network alone.
     """
 
     def __init__(self, backend: Backend, folder: Path, card: Card, network_only: bool = False) -> None:
@@ -39,7 +40,8 @@ class Denoiser:
         self.folder = folder
         self.card = card
         # Elsewhere the search's own propagation has followed them.
-        self.settles = card.kind == "relational" and card.family in ("sudoku", "latin") and not network_only
+        sees = card.kind == "relational" or bool(card.config.get("candidates"))
+        self.settles = sees and card.family in ("sudoku", "latin") and not network_only
         self._run(*backend.example())  # what is compiled or allocated at the first call must not count as a query
         self.calls = 0
         self.states = 0
@@ -94,10 +96,12 @@ class Denoiser:
 
         of = relations(structure)
         asked = possible = open_
+        known = true
         if self.settles:
             asked, certain = singles(structure, open_)
             possible = asked | certain  # what is certain is alone in its cell
-        logits = self.backend.logits(structure, asked, true)
+            known = true | certain
+        logits = self.backend.logits(structure, asked, known)
         if logits.shape != open_.shape:
             raise InputError(f"the model returned logits {logits.shape}, not {open_.shape}", str(self.folder))
         found, finite = normalise(np.where(asked, logits, np.float32(0)), possible, true, *of.cells)

@@ -20,6 +20,7 @@ from dibs.problem.shape import shape
 from dibs.problem.sudoku import default_box
 
 DEVIATION = 0.02  # of initial embeddings, as in GPT-2
+LEANING = 4.0  # initial bias of a head of attention towards the cells that it begins with, where relations are seen
 SHARED = 8  # what two cells may share: row, column and box, each or not
 
 
@@ -98,6 +99,7 @@ class Transformer(nn.Module):
 
         (Width 64, batch 16, 400 steps: mean loss of the last hundred 0.155, with 0.02 0.481; a guess has 0.488.)
         What a block adds to the state is scaled down as there, so that its variance does not grow with depth.
+        Where relations are seen, one head in four begins with the row of a cell, one with its column, one with its box.
         """
         for module in self.modules():
             if isinstance(module, nn.Embedding):
@@ -106,6 +108,10 @@ class Transformer(nn.Module):
                 nn.init.normal_(module.weight, std=module.in_features**-0.5)
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
+        if self.relation is not None:
+            begins = torch.arange(SHARED)[:, None] >> torch.arange(self.relation.embedding_dim) % 4 & 1
+            with torch.no_grad():
+                self.relation.weight += LEANING * begins
         for block in self.blocks:
             assert isinstance(block, Block)
             for last in (block.merge, block.shrink):

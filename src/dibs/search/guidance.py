@@ -28,7 +28,7 @@ class Guidance:
         "auto", "what runs the model; auto: ONNX Runtime, or compiled code where it is faster", Runtime
     )
     rounds: int | None = option(None, "rounds of a relational guide; by default as its card says", None, 1, MOST_ROUNDS)
-    network_only: bool = option(False, "a relational guide's network alone, without following singles first")
+    network_only: bool = option(False, "the network alone, without following singles first")
 
     def __post_init__(self) -> None:
         check(self)
