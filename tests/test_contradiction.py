@@ -130,7 +130,7 @@ def test_a_limit_is_no_answer() -> None:
 def test_without_another_solver_it_is_a_search_from_scratch(monkeypatch: pytest.MonkeyPatch) -> None:
     from dibs import contradiction
 
-    monkeypatch.setattr(contradiction, "_installed", lambda engine: False)
+    monkeypatch.setattr(contradiction, "installed", lambda engine: False)
     found = dibs.why(Sudoku.parse("44..............", repeats=True))
     assert (found.checked_by, found.minimal) == ("a search from scratch", True)
 
