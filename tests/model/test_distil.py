@@ -79,7 +79,8 @@ def test_the_exported_guide_says_the_same(tmp_path: Path) -> None:
     assert load_module(tmp_path / "guide").state_dict().keys() == module.state_dict().keys()
     rng = np.random.default_rng(1)
     open_ = rng.random((5, 64)) < 0.7
-    found = Denoiser.load(tmp_path / "guide", network_only=True).log_probabilities(FOUR.structure, open_, np.zeros_like(open_))
+    guide = Denoiser.load(tmp_path / "guide", network_only=True)
+    found = guide.log_probabilities(FOUR.structure, open_, np.zeros_like(open_))
     with torch.no_grad():
         logits = module(torch.full((5, 16), 0), torch.from_numpy(open_.reshape(5, 16, 4)).float())
     closed = torch.from_numpy(~open_.reshape(5, 16, 4))
