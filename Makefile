@@ -152,6 +152,11 @@ bench-resume: $(VENV)/.test-installed
 bench-page: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/page.py
 
+# The search that the playground opens with: src/dibs/web/static/replay.json (half a minute; SEEDS=0-240 looks for others).
+.PHONY: replay
+replay: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/you_choose.py $(if $(SEEDS),--seeds $(SEEDS))
+
 # The pictures of the playground in the README and in docs/PLAYGROUND.md, taken in Debian's chromium.
 screenshots: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/screenshots.py

@@ -15,10 +15,10 @@ HARD = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1.
 
 def warm(playing: bool = False) -> Iterator[tuple[str, float]]:
     """Compile, or load, one thing after the other: (what it was, seconds). `playing`: what the playground needs."""
-    parts: dict[str, Callable[[], object]] = {"tree search": _tree, "guides": _guides}
+    parts: dict[str, Callable[[], object]] = {"tree search": _tree, "guides": _guides, "nogood search": _nogoods}
+    parts |= {"squares": _squares} if playing else {}
     if not playing:
-        others = {"nogood search": _nogoods, "proofs": _proofs, "generators": _generators, "training": _training}
-        parts |= others
+        parts |= {"proofs": _proofs, "generators": _generators, "training": _training}
     for name, part in parts.items():
         begin = perf_counter()
         part()
@@ -77,6 +77,14 @@ def _generators() -> None:
     solutions, cells = np.zeros((0, 81), np.uint8), np.zeros(0, np.int64)
     tally_single(solutions, cells, np.zeros(0, np.uint8))
     tally_pair(solutions, cells, np.zeros((0, 0), np.uint8))
+
+
+def _squares() -> None:
+    """A race of Latin squares: made, and solved as by anybody."""
+    from dibs.generate import latin
+    from dibs.solving import solve
+
+    solve(next(latin(1, order=16, holes=0.5, balanced=True)))
 
 
 def _training() -> None:

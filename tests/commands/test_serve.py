@@ -45,8 +45,10 @@ def test_ctrl_c_ends_it_with_streams_open() -> None:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
         about = json.load(urllib.request.urlopen(f"{address}api/about"))
         assert about["searches"]
-        body = json.dumps({"family": "sudoku", "text": LARGE, "search": "mrv", "nodes": 250_000}).encode()
-        request = urllib.request.Request(f"{address}api/search", body, {"content-type": "application/json"})
+        body = json.dumps(
+            {"family": "sudoku", "text": LARGE, "searches": [{"search": "mrv"}], "nodes": 250_000}
+        ).encode()
+        request = urllib.request.Request(f"{address}api/race", body, {"content-type": "application/json"})
         with urllib.request.urlopen(request) as stream:
             assert stream.readline().startswith(b"event: ")
             process.send_signal(signal.SIGINT)

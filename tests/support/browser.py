@@ -108,8 +108,8 @@ def visiting(browser: Browser, address: str, width: int = 1280, height: int = 90
 
 def race(page: Page, tab: str = "sudoku") -> None:
     """Race the two chosen searches to their ends."""
-    page.locator(f"#{tab}-speed").fill("5")
     page.locator(f"#{tab}-start").click()
+    page.locator(f"#{tab}-finish").click()
     for which in (0, 1):
         expect(page.locator(f"#panel-{tab} .state").nth(which)).to_have_class(re.compile("SAT|LIMIT"), timeout=30_000)
 
@@ -119,8 +119,8 @@ def events(*pairs: tuple[str, dict[str, Any]]) -> str:
     return "".join(f"event: {name}\ndata: {json.dumps(fields)}\n\n" for name, fields in pairs)
 
 
-def stream(parent: list[int], depth: list[int], path: list[int] | None, batch: int = 2000) -> str:
-    """A whole search as a stream; `path` leads to a solution, None means that there is none."""
+def stream(parent: list[int], depth: list[int], path: list[int] | None, of: int = 0, batch: int = 2000) -> str:
+    """A search of a race as the server tells it; `path` leads to a solution, None means that there is none."""
     found: list[tuple[str, dict[str, Any]]] = [("start", {})]
     for first in range(0, len(parent), batch):
         some = slice(first, first + batch)
@@ -129,5 +129,5 @@ def stream(parent: list[int], depth: list[int], path: list[int] | None, batch: i
                                 "value": zeros, "asked": zeros}))  # fmt: skip
     counters = {"nodes": len(parent), "backtracks": 2 * len(parent), "asks": 0, "calls": 0, "seconds": 0.5}
     status = "UNSAT" if path is None else "SAT"
-    found.append(("end", {**counters, "status": status, "solution": None, "path": path or []}))
-    return events(*found)
+    found.append(("end", {**counters, "status": status, "solution": "." * 81, "path": path or []}))
+    return events(*((name, {"of": of, **fields}) for name, fields in found))

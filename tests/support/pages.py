@@ -12,7 +12,7 @@ import httpx
 import uvicorn
 
 from dibs.web.app import build
-from dibs.web.server import listen
+from dibs.web.server import configured, listen
 from dibs.web.workers import Workers
 
 
@@ -32,9 +32,9 @@ def site(warm: bool = True) -> Iterator[Site]:
     workers = Workers()
     if warm:
         workers.ready.set()
+        workers.all_ready.set()
     with listen("127.0.0.1", 0) as bound:
-        config = uvicorn.Config(build("127.0.0.1", workers), log_level="critical", lifespan="off", ws="none")
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(configured(build("127.0.0.1", workers)))
         up = threading.Event()
         startup = server.startup
 
@@ -77,12 +77,18 @@ class Told(NamedTuple):
     batches: list[int]  # nodes of each event
 
 
+def alone(search: str, guide: str | None = None, seed: int = 0, **asked: Any) -> dict[str, Any]:
+    """A race of one search."""
+    return {**asked, "searches": [{"search": search, "guide": guide, "seed": seed}]}
+
+
 def told(client: httpx.Client, **asked: Any) -> Told:
     """Run a search to its end."""
-    with client.stream("POST", "/api/search", json=asked) as response:
+    with client.stream("POST", "/api/race", json=alone(**asked)) as response:
         assert response.status_code == 200, response.read()
         assert response.headers["content-type"].startswith("text/event-stream")
         found = list(events(response.iter_lines()))
+    assert all(fields.pop("of") == 0 for name, fields in found if name != "wait")
     assert [name for name, _ in found if name in ("start", "end", "error")] == ["start", "end"], found[-1]
     assert found[-1][0] == "end"
     nodes: dict[str, list[int]] = {}

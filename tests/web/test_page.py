@@ -133,9 +133,9 @@ def test_pasted_text(page: Page) -> None:
 
 
 def test_examples_and_sizes(page: Page) -> None:
-    difficulties = page.locator("#examples optgroup").evaluate_all("all => all.map(one => one.label)")
+    difficulties = page.locator("#sudoku-examples optgroup").evaluate_all("all => all.map(one => one.label)")
     assert len(difficulties) >= 3
-    page.locator("#examples").select_option(index=1)
+    page.locator("#sudoku-examples").select_option(index=1)
     expect(page.locator("#text")).not_to_have_value(WRONG_TURN)
     for size in (4, 16):
         page.locator("#size").select_option(str(size))
@@ -205,8 +205,8 @@ def test_counters_are_those_of_the_command_line(page: Page, run: shell.Run) -> N
 
 
 def test_play_pause_step_and_speed(page: Page) -> None:
-    page.locator("#sudoku-speed").fill("0")
-    expect(page.locator("#sudoku-speed")).to_have_attribute("aria-valuetext", "1 node a second")
+    page.locator("#sudoku-speed").fill("-3")
+    expect(page.locator("#sudoku-speed")).to_have_attribute("aria-valuetext", "1/8×")
     page.locator("#sudoku-start").click()
     expect(page.locator("#sudoku-play")).to_have_attribute("aria-label", "Pause")
     expect(page.locator("#sudoku-position")).to_have_attribute("max", re.compile("[1-9]"))
@@ -341,6 +341,7 @@ def test_a_link_carries_puzzle_and_settings(browser: Browser, address: str) -> N
         page.locator("#sudoku-left").select_option("fc-degree")
         page.locator("#sudoku-right").select_option("guided")
         page.locator("#guide").select_option("transformer")
+        page.locator("#panel-sudoku .more summary").click()
         page.locator("#sudoku-seed").fill("7")
         page.locator("#sudoku-limit").fill("1234")
         page.locator("#sudoku-share").click()

@@ -105,12 +105,12 @@ def test_searches_that_take_turns_stay_two_trees(modules: Page) -> None:
 
 def test_an_event_stream_may_come_in_any_pieces(page: Page) -> None:
     text = browsers.events(("start", {"a": 1}), ("nodes", {"first": 0, "words": "r1c1 → 5"}), ("end", {"ok": True}))
-    page.route("**/api/search", lambda route: route.fulfill(content_type="text/event-stream", body=text))
+    page.route("**/api/race", lambda route: route.fulfill(content_type="text/event-stream", body=text))
     found = page.evaluate(
         """async () => {
           const { stream } = await import("/static/api.js");
           const real = window.fetch;
-          const whole = new Uint8Array(await (await real("/api/search", { method: "POST" })).arrayBuffer());
+          const whole = new Uint8Array(await (await real("/api/race", { method: "POST" })).arrayBuffer());
           const said = [];
           for (const step of [1, 3, 7, whole.length]) {
             window.fetch = async () => new Response(new ReadableStream({
@@ -120,7 +120,7 @@ def test_an_event_stream_may_come_in_any_pieces(page: Page) -> None:
               },
             }));
             const events = [];
-            await stream("/api/search", {}, undefined, (name, data) => events.push([name, data]));
+            await stream("/api/race", {}, undefined, (name, data) => events.push([name, data]));
             said.push(JSON.stringify(events));
           }
           window.fetch = real;
@@ -133,8 +133,8 @@ def test_an_event_stream_may_come_in_any_pieces(page: Page) -> None:
 
 def test_a_tree_of_100_000_nodes_is_aggregated_and_says_so(page: Page) -> None:
     parent, depth, path = grown(100_000, 7)
-    body = browsers.stream(parent, depth, path)
-    page.route("**/api/search", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+    body = "".join(browsers.stream(parent, depth, path, of) for of in (0, 1))
+    page.route("**/api/race", lambda route: route.fulfill(content_type="text/event-stream", body=body))
     browsers.race(page)
     words = page.locator("#panel-sudoku .merged").first.inner_text()
     said = re.fullmatch(r"Aggregated: ([\d,]+) nodes drawn as ([\d,]+) lines\.", words)
@@ -149,7 +149,7 @@ def test_a_tree_of_100_000_nodes_is_aggregated_and_says_so(page: Page) -> None:
 
 def test_a_search_that_breaks_off_is_said(page: Page) -> None:
     text = browsers.events(("start", {}), ("error", {"error": "the guide is gone"}))
-    page.route("**/api/search", lambda route: route.fulfill(content_type="text/event-stream", body=text))
+    page.route("**/api/race", lambda route: route.fulfill(content_type="text/event-stream", body=text))
     page.locator("#sudoku-start").click()
     expect(page.locator("#sudoku-trouble")).to_contain_text("the guide is gone")
     expect(page.locator("#panel-sudoku .state").first).to_have_text("failed")
@@ -204,7 +204,7 @@ def test_everything_is_reached_by_the_keyboard(page: Page) -> None:
         "clear",
         "cell active",
         "text",
-        "examples",
+        "sudoku-examples",
         "size",
         "givens",
         "heat",
@@ -216,7 +216,7 @@ def test_everything_is_reached_by_the_keyboard(page: Page) -> None:
     assert {"sudoku-play", "sudoku-position", "sudoku-speed", "sudoku-share", "sudoku-svg", "sudoku-json"} <= set(
         reached
     )
-    assert page.evaluate("document.querySelectorAll('canvas:not([tabindex=\"0\"])').length") == 0
+    assert page.evaluate("document.querySelectorAll('canvas[role=application]:not([tabindex=\"0\"])').length") == 0
 
 
 TEXTS = {  # what is written on what; 4.5 : 1 is wanted
@@ -308,6 +308,6 @@ def test_nothing_overlaps_and_nothing_is_cut_off(browser: Browser, address: str,
 def test_without_motion_a_race_is_shown_at_its_end(browser: Browser, address: str) -> None:
     with browsers.visiting(browser, address, reduced_motion="reduce") as visit:
         page = visit.open()
-        page.locator("#sudoku-speed").fill("0")
+        page.locator("#sudoku-speed").fill("-3")
         page.locator("#sudoku-start").click()
         expect(page.locator("#panel-sudoku .state").first).to_have_text("solved")

@@ -7,6 +7,7 @@ import json
 import random
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ pytest.importorskip("fastapi", reason="the playground needs fastapi: pip install
 
 import httpx
 
+import pages
 from dibs.web import limits
 from dibs.web.app import static
 from dibs.web.gate import ANYWHERE, HEADERS, Gate, Refusal
@@ -26,7 +28,8 @@ QUESTIONS: dict[str, dict[str, Any]] = {
     "/api/read": READ,
     "/api/generate": {"family": "sudoku", "size": 4, "seed": 1},
     "/api/marginals": {**READ, "guide": "relational", "steps": 1},
-    "/api/search": {**READ, "search": "fc"},
+    "/api/race": {**READ, "searches": [{"search": "fc"}]},
+    "/api/square": {"order": 6, "seed": 1},
     "/api/node": {**READ, "search": "fc", "node": 0},
     "/api/export": {**READ, "searches": [{"search": "fc"}]},
 }
@@ -165,7 +168,8 @@ def foreign(rng: random.Random) -> dict[str, Any]:
             {"origin": "http://evil.example"}, {"origin": "null"}, {"origin": "https://127.0.0.1"}, {"origin": ""},
             {"origin": "http://127.0.0.1:1"}, {"origin": "file://"}, {"sec-fetch-site": "cross-site"},
             {"sec-fetch-site": "same-site"}, {"host": "localhost@evil.example"}, {"host": "0.0.0.0"},
-            {"content-encoding": "gzip"},
+            {"content-encoding": "gzip"}, {"host": "127.0.0.1:evil.example"}, {"host": "[::1]evil.example"},
+            {"host": "127.0.0.1:8000:1"}, {"host": "localhost:"},
         ]
     )  # fmt: skip
     path = rng.choice(list(QUESTIONS))
@@ -221,8 +225,8 @@ def test_what_is_hardly_http(served: Site, client: httpx.Client, raw: bytes) -> 
         except OSError:  # it has heard enough
             cut = True
     assert found.startswith(b"HTTP/1.1 4") or (cut and not found), found[:100]
-    body = found.partition(b"\r\n\r\n")[2]
-    assert sum(b" " in one for one in body.splitlines()) <= 1  # in pieces, perhaps, each after its length
+    if found:
+        transported(found)
     assert client.get("/api/about").status_code == 200
 
 
@@ -242,6 +246,64 @@ def test_no_path_leads_to_a_file(served: Site, path: str) -> None:
             found += piece
     assert found.startswith(b"HTTP/1.1 404"), found
     assert found.endswith(b'{"error":"no such page"}')
+
+
+def transported(found: bytes) -> str:
+    """What an answer says that comes before there is a request: it has the headers of all the others."""
+    head, _, body = found.partition(b"\r\n\r\n")
+    lines = dict(line.split(": ", 1) for line in head.decode().lower().split("\r\n")[1:])
+    for name, value in HEADERS.items():
+        assert lines[name] == value.lower()
+    assert lines["content-type"] == "application/json"
+    words: str = json.loads(body)["error"]
+    return words
+
+
+def test_slow_headers_are_cut_off(served: Site, client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first request of a connection, and before the next one."""
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 0.2)
+    whole = b"GET /api/about HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n"
+    for before in (b"", whole):
+        with socket.create_connection(("127.0.0.1", served.port), timeout=60) as line:
+            line.sendall(before + b"GET / HTTP/1.1\r\nhost: 127")
+            found = b""
+            while piece := line.recv(65536):
+                found += piece
+        *answers, last = found.split(b"HTTP/1.1 408")
+        assert b"".join(answers).startswith(b"HTTP/1.1 200") == bool(before)
+        assert "too long" in transported(last)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as line:
+        assert line.recv(65536) == b"", "a connection without a word is closed without one"
+    assert client.get("/api/about").status_code == 200
+
+
+def test_a_full_server_closes_who_has_waited_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sockets that send no request cannot keep others out."""
+    monkeypatch.setattr(limits, "CONNECTIONS", 4)
+    monkeypatch.setattr(limits, "HEAD_SECONDS", 600.0)
+    with pages.site() as site, ExitStack() as stack:
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", site.port), timeout=60)) for _ in range(12)]
+        for line in slow:
+            with suppress(OSError):  # it may be closed already
+                line.sendall(b"GET / HTTP/1.1\r\nx: ")
+        with httpx.Client(base_url=site.url, timeout=60) as client:
+            assert client.get("/api/about").status_code == 200
+        with suppress(ConnectionResetError):
+            assert slow[0].recv(65536) == b""
+
+
+def test_a_server_full_of_work_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pages.site(warm=False) as site, ExitStack() as stack:
+        monkeypatch.setattr(limits, "CONNECTIONS", 2)
+        for _ in range(2):  # they wait for the kernel, and have their requests
+            client = stack.enter_context(httpx.Client(base_url=site.url, timeout=60))
+            busy = stack.enter_context(client.stream("POST", "/api/race", json=QUESTIONS["/api/race"]))
+            assert busy.status_code == 200
+        with httpx.Client(base_url=site.url, timeout=60) as client:
+            answer = client.get("/api/about")
+        assert answer.status_code == 503
+        assert "too many connections" in answer.json()["error"]
+        assert answer.headers["content-security-policy"] == HEADERS["content-security-policy"]
 
 
 def test_half_a_request_is_not_waited_for_forever(
@@ -269,7 +331,7 @@ def test_another_website_may_link_here_and_no_more(client: httpx.Client) -> None
     link = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}
     assert client.get("/", headers=link).status_code == 200
     assert client.get("/", headers={"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}).status_code == 403
-    preflight = client.options("/api/search", headers={"origin": "http://evil.example"})
+    preflight = client.options("/api/race", headers={"origin": "http://evil.example"})
     assert preflight.status_code == 403
     assert not any(name.startswith("access-control") for name in preflight.headers)
 
@@ -281,6 +343,8 @@ def test_another_website_may_link_here_and_no_more(client: httpx.Client) -> None
         ("10.0.0.5", "10.0.0.5:8000", True),
         ("10.0.0.5", "10.0.0.6:8000", False),
         ("box.lan", "BOX.lan:8000", True),
+        ("127.0.0.1", "127.0.0.1:evil.example", False),
+        ("0.0.0.0", "10.0.0.5:evil.example", False),
         *((host, "10.0.0.5:8000", True) for host in ANYWHERE),
         *((host, "[fe80::1]:8000", True) for host in ANYWHERE),
         *((host, "rebound.example:8000", False) for host in ANYWHERE),
@@ -309,7 +373,7 @@ def test_every_answer_has_the_headers(client: httpx.Client) -> None:
         client.get("/nothing"),
         client.post("/api/read", json=READ),
         client.post("/api/read", content=b"{", headers={"content-type": "application/json"}),
-        client.post("/api/search", json=QUESTIONS["/api/search"]),
+        client.post("/api/race", json=QUESTIONS["/api/race"]),
     ]
     for answer in answers:
         for name, value in HEADERS.items():

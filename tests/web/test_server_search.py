@@ -32,7 +32,7 @@ from dibs.web.board import instance_of
 from dibs.web.scheduling import Cancelled, Job, Slots
 from dibs.web.trace import TracedSearch
 from exact import exactly
-from pages import Site, Told, told
+from pages import Site, Told, alone, told
 from shell import SEARCHED, UNSAT, Run, runner
 
 HARD = ".4...8....1..........1...856.2...7......73..65...........6.....8...213..9..8....4"  # 985 nodes by `fc`
@@ -171,7 +171,7 @@ def test_limits(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     defaults = told(client, family="sudoku", text=SMALL, search="fc").start["options"]
     assert (defaults["max_nodes"], defaults["max_seconds"]) == (limits.NODES, limits.SECONDS)
     for wish in ({"nodes": limits.MOST_NODES + 1}, {"seconds": limits.MOST_SECONDS + 1}, {"nodes": -1}, {"nodes": 1.5}):
-        answer = client.post("/api/search", json={"family": "sudoku", "text": HARD, "search": "fc", **wish})
+        answer = client.post("/api/race", json=alone(family="sudoku", text=HARD, search="fc", **wish))
         assert answer.status_code == 400
         assert next(iter(wish)) in answer.json()["error"]
 
@@ -200,7 +200,8 @@ def test_no_such_thing(client: httpx.Client) -> None:
             "line 2, column 3: literal 3 is out",
         ),
     ):
-        answer = client.post("/api/search", json={"family": "sudoku", "text": HARD, **wish})
+        plain: dict[str, Any] = {"family": "sudoku", "text": HARD}
+        answer = client.post("/api/race", json=alone(**(plain | wish)))
         assert answer.status_code == 400
         assert words in answer.json()["error"]
 
@@ -217,7 +218,12 @@ def until(what: Callable[[], bool]) -> None:
     raise AssertionError("it did not come")
 
 
-LONG = {"family": "sudoku", "text": LARGE.replace("B", ".").replace("A", "."), "search": "mrv", "nodes": 250_000}
+LONG: dict[str, Any] = {
+    "family": "sudoku",
+    "text": LARGE.replace("B", ".").replace("A", "."),
+    "search": "mrv",
+    "nodes": 250_000,
+}
 
 
 def first_nodes(response: httpx.Response) -> Any:
@@ -230,7 +236,7 @@ def first_nodes(response: httpx.Response) -> Any:
 
 def test_a_search_ends_with_its_page(served: Site, client: httpx.Client) -> None:
     until(lambda: served.workers.slots.running == 0)
-    with client.stream("POST", "/api/search", json=LONG) as response:
+    with client.stream("POST", "/api/race", json=alone(**LONG)) as response:
         rest = first_nodes(response)  # held: without it the search would be given up
         assert served.workers.slots.running == 1
         rest.close()
@@ -244,7 +250,7 @@ def test_fifty_pages_do_not_block_one_another(
     """All of fifty long searches get on, and one more page is answered meanwhile."""
     monkeypatch.setattr(limits, "PATIENCE", 600.0)
     with ExitStack() as stack, httpx.Client(base_url=served.url, timeout=120, limits=httpx.Limits()) as many:
-        streams = [stack.enter_context(many.stream("POST", "/api/search", json=LONG)) for _ in range(50)]
+        streams = [stack.enter_context(many.stream("POST", "/api/race", json=alone(**LONG))) for _ in range(50)]
         events = [first_nodes(stream) for stream in streams]
         assert client.post("/api/read", json={"family": "sudoku", "text": HARD}).json()["givens"] == 21
         assert told(client, family="sudoku", text=HARD, search="dibs").end["status"] == "SAT"
@@ -259,10 +265,10 @@ def test_more_searches_than_seats_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         pages.site() as site,
         httpx.Client(base_url=site.url, timeout=120) as client,
-        client.stream("POST", "/api/search", json=LONG) as first,
+        client.stream("POST", "/api/race", json=alone(**LONG)) as first,
     ):
         rest = first_nodes(first)  # held: without it the first search would be given up
-        with client.stream("POST", "/api/search", json={**LONG, "nodes": 10}) as second:
+        with client.stream("POST", "/api/race", json=alone(**{**LONG, "nodes": 10})) as second:
             events = pages.events(second.iter_lines())
             name, fields = next(events)
             assert name == "wait"
@@ -275,7 +281,7 @@ def test_more_searches_than_seats_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_search_waits_for_the_kernel() -> None:
     with pages.site(warm=False) as site, httpx.Client(base_url=site.url, timeout=120) as client:
         assert client.get("/api/about").json()["ready"] is False
-        with client.stream("POST", "/api/search", json={"family": "sudoku", "text": HARD, "search": "fc"}) as response:
+        with client.stream("POST", "/api/race", json=alone(family="sudoku", text=HARD, search="fc")) as response:
             events = pages.events(response.iter_lines())
             name, fields = next(events)
             assert name == "wait"
@@ -289,14 +295,119 @@ def test_a_reader_who_does_not_read_is_given_up(monkeypatch: pytest.MonkeyPatch)
     """The search runs a little ahead, waits, and is cancelled."""
     monkeypatch.setattr(limits, "PATIENCE", 0.3)
     with pages.site() as site, httpx.Client(base_url=site.url, timeout=120) as client:
-        with client.stream("POST", "/api/search", json=LONG) as response:
+        with client.stream("POST", "/api/race", json=alone(**LONG)) as response:
             until(lambda: site.workers.slots.running == 1)
             until(lambda: site.workers.slots.running == 0)
             found = list(pages.events(response.iter_lines()))
         name, fields = found[-1]
         assert name == "error"
         assert "cancelled" in fields["error"]
-        assert sum(len(fields["parent"]) for name, fields in found if name == "nodes") < LONG["nodes"]  # type: ignore[operator]
+        assert sum(len(fields["parent"]) for name, fields in found if name == "nodes") < LONG["nodes"]
+
+
+def test_a_race_is_one_stream(client: httpx.Client) -> None:
+    """Both searches in one connection, each event marked; each search tells what it tells alone."""
+    asked = {"family": "sudoku", "text": HARD, "searches": [{"search": "fc"}, {"search": "dibs"}]}
+    with client.stream("POST", "/api/race", json=asked) as response:
+        found = list(pages.events(response.iter_lines()))
+    for of, search in enumerate(("fc", "dibs")):
+        mine = [(name, fields) for name, fields in found if fields["of"] == of]
+        assert [name for name, _ in mine if name in ("start", "end")] == ["start", "end"]
+        expected = told(client, family="sudoku", text=HARD, search=search).end
+        assert {key: mine[-1][1][key] for key in SHARED} == {key: expected[key] for key in SHARED}
+        assert sum(len(fields["parent"]) for name, fields in mine if name == "nodes") == expected["nodes"]
+
+
+def test_reading_keeps_nobody_waiting(served: Site, client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text that takes long to read is read beside the loop."""
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(*of: Any) -> dict[str, Any]:
+        begun.set()
+        assert go.wait(60)
+        return {"words": "at last"}
+
+    monkeypatch.setattr("dibs.web.board.read", slow)
+    answers: list[httpx.Response] = []
+    asked = {"family": "sudoku", "text": "." * 60_000}
+    reader = threading.Thread(
+        target=lambda: answers.append(httpx.post(f"{served.url}/api/read", json=asked, timeout=60))
+    )
+    reader.start()
+    assert begun.wait(60)
+    assert client.get("/api/about").status_code == 200
+    go.set()
+    reader.join()
+    assert answers[0].json() == {"words": "at last"}
+
+
+def test_puzzles_that_are_made_leave_seats_to_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any number of them wait for one another, not in the seats of searches."""
+    begun, go = threading.Event(), threading.Event()
+
+    def slow(*of: Any) -> dict[str, Any]:
+        begun.set()
+        assert go.wait(60)
+        return {"line": SMALL}
+
+    monkeypatch.setattr("dibs.web.make._sudoku", slow)
+    monkeypatch.setattr(limits, "ACTIVE", 2)
+    with pages.site() as site, httpx.Client(base_url=site.url, timeout=60) as client:
+        makers = [
+            threading.Thread(
+                target=lambda: httpx.post(f"{site.url}/api/generate", json={"family": "sudoku"}, timeout=60)
+            )
+            for _ in range(5)
+        ]
+        for maker in makers:
+            maker.start()
+        assert begun.wait(60)
+        until(lambda: len(site.server.server_state.connections) >= len(makers))
+        assert told(client, family="sudoku", text=HARD, search="fc").end["nodes"] == 985
+        go.set()
+        for maker in makers:
+            maker.join()
+
+
+def square(client: httpx.Client, **asked: Any) -> list[tuple[str, dict[str, Any]]]:
+    with client.stream("POST", "/api/square", json=asked) as response:
+        assert response.status_code == 200, response.read()
+        return list(pages.events(response.iter_lines()))
+
+
+@pytest.mark.parametrize("rival", ["plain", "cadical195"])
+def test_a_latin_square_is_filled_by_both(client: httpx.Client, rival: str) -> None:
+    if rival != "plain":
+        pytest.importorskip("pysat", reason="CaDiCaL needs python-sat")
+    found = square(client, order=12, seed=3, rival=rival)
+    assert found[0][0] == "start"
+    given = np.array(found[0][1]["values"])
+    assert len(given) == 144
+    ends = [fields for name, fields in found if name == "end"]
+    assert sorted(end["of"] for end in ends) == [0, 1]
+    for end in ends:
+        assert end["status"] == "SAT"
+        filled = np.array(end["values"])
+        assert (filled[given > 0] == given[given > 0]).all()
+        for lines in (filled.reshape(12, 12), filled.reshape(12, 12).T):
+            assert (np.sort(lines) == np.arange(1, 13)).all()
+        assert end["seconds"] > 0
+    again = square(client, order=12, seed=3, rival="plain")
+    assert again[0][1]["values"] == given.tolist()
+
+
+def test_plain_search_is_watched_while_it_tries(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "BEAT", 0.0)
+    monkeypatch.setattr(limits, "SQUARE_SECONDS", 1.0)
+    found = square(client, order=40, seed=3, rival="plain")
+    given = np.array(found[0][1]["values"])
+    states = [fields for name, fields in found if name == "state"]
+    assert states
+    for state in states:
+        tried = np.array(state["values"])
+        assert (tried[given > 0] == given[given > 0]).all()
+        assert state["of"] == 1
+    assert [state["nodes"] for state in states] == sorted(state["nodes"] for state in states)
 
 
 def test_slots_are_taken_in_order() -> None:

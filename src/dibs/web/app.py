@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import mimetypes
+from asyncio import Semaphore
 from collections.abc import Callable
 from dataclasses import asdict
 from hashlib import sha256
@@ -17,12 +19,12 @@ from starlette.types import ASGIApp
 
 from dibs.bench.experiment import Row
 from dibs.guide.lazy import lazy_guide
-from dibs.problem import InputError
+from dibs.problem import CNF, InputError, Sudoku
 from dibs.search.outcome import Outcome, Status
 from dibs.web import board, catalogue, limits, requests
 from dibs.web.gate import Gate, Refusal, one_line
 from dibs.web.scheduling import Cancelled, Job
-from dibs.web.stream import Channel, EventStream, as_json, unless_gone
+from dibs.web.stream import Channel, EventStream, Part, as_json, unless_gone
 from dibs.web.workers import COMPILING, Workers, aside
 
 T = TypeVar("T")
@@ -98,13 +100,13 @@ def _pages(app: FastAPI) -> list[str]:
 
 
 def _questions(app: FastAPI, workers: Workers) -> None:
-    async def done(request: Request, work: Callable[[Job], T]) -> Response:
+    async def done(request: Request, work: Callable[[Job], T], seats: Semaphore | None = None) -> Response:
         """The answer of a piece of work; given up when the page goes away."""
         found: list[T] = []
 
         async def wait() -> None:
-            await workers.until_ready()
-            found.append(await workers.run(work))
+            await workers.until(workers.ready)
+            found.append(await workers.run(work, seats))
 
         if await unless_gone(wait(), request.receive):
             return answer(found[0])
@@ -112,21 +114,21 @@ def _questions(app: FastAPI, workers: Workers) -> None:
 
     @app.get("/api/about")
     async def about() -> Response:
-        return answer(catalogue.about(workers.ready.is_set()))
+        return answer(catalogue.about(workers.ready.is_set(), workers.all_ready.is_set()))
 
     @app.post("/api/read")
     async def read(of: requests.Puzzle) -> Response:
-        return answer(board.read(of.family, of.text, of.rectangle))
+        return answer(await aside(lambda: board.read(of.family, of.text, of.rectangle)))
 
     @app.post("/api/generate")
     async def generate(request: Request, of: requests.Generate) -> Response:
         from dibs.web.make import make
 
-        return await done(request, make(of))
+        return await done(request, make(of), workers.making)
 
     @app.post("/api/marginals")
     async def marginals(request: Request, of: requests.Marginals) -> Response:
-        instance = board.instance_of(of.family, of.text, of.rectangle)
+        instance = await _instance(of)
         row = catalogue.guided_by(of.family, of.guide)
 
         def work(job: Job) -> dict[str, Any]:
@@ -140,19 +142,22 @@ def _questions(app: FastAPI, workers: Workers) -> None:
 
         return await done(request, work)
 
-    @app.post("/api/search")
-    async def search(of: requests.Search) -> Response:
-        instance, row = _wanted(of)
-        if row.guidance.guide and workers.ready.is_set():  # it may have to be loaded
-            await aside(lambda: workers.guide(row, instance))
+    @app.post("/api/race")
+    async def race(of: requests.Race) -> Response:
+        instance, rows = await _instance(of), _rows(of)
+        if workers.ready.is_set():  # guides may have to be loaded; one that cannot take the puzzle is refused here
+            await aside(lambda: [workers.guide(row, instance) for row in rows])
 
         async def stream(channel: Channel) -> None:
             if not workers.ready.is_set():
                 channel.put("wait", {"words": COMPILING})
-                await workers.until_ready()
+                await workers.until(workers.ready)
+            await asyncio.gather(*(one(channel.part(of=i), row) for i, row in enumerate(rows)))
+
+        async def one(channel: Part, row: Row) -> None:
             if workers.seats.locked():
                 channel.put("wait", {"words": f"{limits.ACTIVE} searches are running; this one waits for its turn"})
-            channel.put("start", _start(of, row))
+            channel.put("start", _start(row))
             try:
                 await workers.run(lambda job: _searched(workers, instance, row, job, channel))
             except Cancelled:
@@ -162,9 +167,27 @@ def _questions(app: FastAPI, workers: Workers) -> None:
 
         return EventStream(stream)
 
+    @app.post("/api/square")
+    async def square(of: requests.Square) -> Response:
+        from dibs.web import square
+
+        async def stream(channel: Channel) -> None:
+            if not workers.all_ready.is_set():
+                channel.put("wait", {"words": COMPILING})
+                await workers.until(workers.all_ready)
+            try:
+                async with workers.squares:
+                    await square.filled(of, workers, channel)
+            except Cancelled:
+                channel.put("error", {"error": "nobody read the events of this race: it was cancelled"})
+            except Exception as error:
+                channel.put("error", {"error": one_line(str(error)) or type(error).__name__})
+
+        return EventStream(stream)
+
     @app.post("/api/node")
     async def node(request: Request, of: requests.Node) -> Response:
-        instance, row = _wanted(of)
+        instance, row = await _instance(of), _row(of, of)
 
         def work(job: Job) -> dict[str, Any]:
             from dibs.web.node import at_node
@@ -174,40 +197,42 @@ def _questions(app: FastAPI, workers: Workers) -> None:
         return await done(request, work)
 
     @app.post("/api/export")
-    async def export(request: Request, of: requests.Export) -> Response:
-        instance = board.instance_of(of.family, of.text, of.rectangle)
-        rows = [
-            catalogue.search_for(
-                of.family, one.search, guide=one.guide, nodes=of.nodes, seconds=of.seconds, seed=one.seed
-            )
-            for one in of.searches
-        ]
+    async def export(request: Request, of: requests.Race) -> Response:
+        instance, rows = await _instance(of), _rows(of)
 
         def work(job: Job) -> dict[str, Any]:
             from dibs.web.export import export
 
             return export(instance, rows, job, workers.asking)
 
-        async with workers.heavy:
-            return await done(request, work)
+        return await done(request, work, workers.heavy)
 
 
-def _wanted(of: requests.Search) -> tuple[Any, Row]:
-    instance = board.instance_of(of.family, of.text, of.rectangle)
-    row = catalogue.search_for(of.family, of.search, guide=of.guide, nodes=of.nodes, seconds=of.seconds, seed=of.seed)
-    return instance, row
+async def _instance(of: requests.Puzzle) -> Sudoku | CNF:
+    """Read beside the loop: a long text must not keep other pages waiting."""
+    return await aside(lambda: board.instance_of(of.family, of.text, of.rectangle))
 
 
-def _start(of: requests.Search, row: Row) -> dict[str, Any]:
+def _row(of: requests.Limited, one: requests.SearchChoice) -> Row:
+    return catalogue.search_for(
+        of.family, one.search, guide=one.guide, nodes=of.nodes, seconds=of.seconds, seed=one.seed
+    )
+
+
+def _rows(of: requests.Race) -> list[Row]:
+    return [_row(of, one) for one in of.searches]
+
+
+def _start(row: Row) -> dict[str, Any]:
     return {
-        "search": of.search,
+        "search": row.name,
         "options": asdict(row.options),
         "guidance": asdict(row.guidance),
         "command": catalogue.command(row),
     }
 
 
-def _searched(workers: Workers, instance: Any, row: Row, job: Job, channel: Channel) -> None:
+def _searched(workers: Workers, instance: Any, row: Row, job: Job, channel: Part) -> None:
     """Run a search to its end, on this thread; its events go to the channel."""
     from dibs.web.trace import TracedSearch
 

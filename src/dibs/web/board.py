@@ -120,9 +120,7 @@ def _box(box: Box | None) -> Box | None:
 def _small(grid: Sudoku) -> Sudoku:
     if grid.size > limits.LARGEST:
         n = limits.LARGEST
-        raise InputError(
-            f"{grid.size}x{grid.size} is too large for the page, which shows up to {n}x{n}; use dibs solve"
-        )
+        raise InputError(f"{grid.size}x{grid.size} is too large for the page, which shows up to {n}x{n}")
     return grid
 
 
@@ -131,7 +129,7 @@ def _formula(text: str) -> CNF:
     if formula.variables > limits.VARIABLES or len(formula.clauses) > limits.CLAUSES:
         raise InputError(
             f"{formula.variables} variables and {len(formula.clauses)} clauses are too many for the page, "
-            f"which shows up to {limits.VARIABLES} and {limits.CLAUSES:,}; use dibs solve"
+            f"which shows up to {limits.VARIABLES} and {limits.CLAUSES:,}"
         )
     if not formula.variables:
         raise InputError("a formula without variables has nothing to show")

@@ -11,6 +11,7 @@ import tomllib
 from dataclasses import dataclass, fields, replace
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from typing import Any
 
 from dibs import __version__
@@ -27,22 +28,28 @@ from dibs.web import limits
 EXPERIMENTS = {"sudoku": "table1", "cnf": "sat"}
 
 _LEVELS = {
-    "eliminate": "no singles",
-    "naked": "naked singles (unit propagation)",
-    "hidden": "naked and hidden singles",
+    "eliminate": "crosses values out, no more",
+    "naked": "fills in what has one value left",
+    "hidden": "fills in what has one value, or one place, left",
 }
 _ORDERS = {
-    "ascending": "values in order",
-    "lcv": "values that remove fewest options first",
-    "mcv": "values that remove most options first",
-    "jw": "values by Jeroslow and Wang's weight",
-    "random": "values at random",
-    "oracle": "an oracle puts the solution's value first",
+    "ascending": "tries values in order",
+    "lcv": "tries first what leaves most to others",
+    "mcv": "tries first what leaves least to others",
+    "jw": "tries first what short clauses want",
+    "random": "tries values at random",
+    "oracle": "is told the right value",
 }
 _TRIGGERS = {
-    "always": "asked at every node",
-    "binary": "asked where two values are left",
-    "ternary": "asked where three or more values are left",
+    "always": "asks the guide at every node",
+    "binary": "asks the guide where two values are left",
+    "ternary": "asks the guide where three or more values are left",
+}
+_TIES = {
+    "index": "",
+    "degree": "branches where most is open around",
+    "impact": "branches where most is crossed out",
+    "random": "branches at random among equals",
 }
 
 
@@ -65,18 +72,17 @@ class Search:
     def words(self) -> str:
         """How it searches, in a line."""
         o = self.row.options
-        parts = [_LEVELS[o.level], "the first open variable" if o.select == "first" else f"ties by {o.tie}"]
+        parts = [_LEVELS[o.level], "branches on the first open variable" if o.select == "first" else _TIES[o.tie]]
         if not self.guided:
-            parts.append(_ORDERS[o.order])
+            parts.append(_ORDERS[o.order] + (" where two are left" if self.oracle and o.trigger == "binary" else ""))
         elif o.guide_after is not None:
-            parts.append(f"plain search; from {o.guide_after:,} nodes on a guided one beside it")
+            parts.append(f"plain; after {o.guide_after:,} nodes a guided search takes turns with it")
         else:
-            parts.append(f"a guide is {_TRIGGERS[o.trigger]}")
-        if self.oracle and o.trigger == "binary":
-            parts.append("where two values are left")
-        parts += ["the guide chooses where to branch, too"] if o.guide_selects else []
+            parts.append(_TRIGGERS[o.trigger])
+        parts += ["lets it choose the cell, too"] if o.guide_selects else []
         parts += ["begins again after a while"] if o.strategy == "restarts" else []
-        return "; ".join(parts)
+        words = "; ".join(part for part in parts if part)
+        return words[0].upper() + words[1:]
 
 
 @cache
@@ -173,10 +179,22 @@ def examples() -> list[dict[str, str]]:
     return list(table["example"])
 
 
-def about(ready: bool) -> dict[str, Any]:
+@cache
+def rivals() -> list[dict[str, str]]:
+    """Who can fill a Latin square beside dibs: plain search, and CaDiCaL where it is installed."""
+    found = [{"id": "plain", "name": "plain search"}]
+    if find_spec("pysat") is not None:
+        found.insert(0, {"id": "cadical195", "name": "CaDiCaL 1.9.5"})
+    return found
+
+
+def about(ready: bool, squares: bool) -> dict[str, Any]:
+    """`ready`: searches can begin at once; `squares`: races of large squares, too."""
     return {
         "version": __version__,
         "ready": ready,
+        "squares": squares,
+        "rivals": rivals(),
         "guides": guides(),
         "searches": [
             {

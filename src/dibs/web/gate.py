@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,8 @@ from dibs.web.stream import as_json
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 ANYWHERE = ("0.0.0.0", "::")
+
+_HOST = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 
 HEADERS = {
     "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -109,10 +112,9 @@ class Gate:
 
 
 def _name(host: str) -> str:
-    """`[::1]:8000` -> `::1`."""
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower()
+    """`[::1]:8000` -> `::1`; nothing if it is no host with or without a port."""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2]).lower() if found else ""
 
 
 def _is_address(name: str) -> bool:
@@ -183,9 +185,20 @@ class _Answer:
     async def refuse(self, refusal: Refusal) -> None:
         if self._started:
             return
-        body = as_json({"error": refusal.words})
-        headers: list[Any] = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-        if refusal.status in (408, 413):
-            headers.append((b"connection", b"close"))  # what is still on its way is not wanted
+        headers, body = refused(refusal)
         await self({"type": "http.response.start", "status": refusal.status, "headers": headers})
         await self({"type": "http.response.body", "body": body})
+
+
+def refused(refusal: Refusal) -> tuple[list[Any], bytes]:
+    """Headers and body of a refusal; where more may be on its way, it is not wanted."""
+    body = as_json({"error": refusal.words})
+    headers = {"content-type": "application/json", "content-length": str(len(body)), **HEADERS}
+    if refusal.status in (408, 413, 503):
+        headers["connection"] = "close"
+    return [(name.encode(), value.encode()) for name, value in headers.items()], body
+
+
+async def full(scope: Scope, receive: Receive, send: Send) -> None:
+    """The application of a server that has no room for another connection."""
+    await _Answer(send).refuse(Refusal(503, "too many connections: try again in a moment"))

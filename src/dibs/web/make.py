@@ -10,33 +10,23 @@ from dibs.generate import sat, sudoku
 from dibs.problem import InputError
 from dibs.problem.sudoku import default_box
 from dibs.web import requests
-from dibs.web.scheduling import Job, Slots
+from dibs.web.scheduling import Job
 
 # The fewest givens that are found in a second or two, and how many a puzzle has if nobody says.
 FEWEST = {4: 4, 6: 9, 8: 18, 9: 23, 10: 32, 12: 46, 14: 74, 15: 88, 16: 100}
 USUAL = {4: 5, 6: 12, 8: 22, 9: 26, 10: 36, 12: 60, 14: 92, 15: 112, 16: 120}
 
 
-# One at a time, beside the searches: making a puzzle cannot be put aside, and must not take a search's core.
-_MAKING = Slots(1)
-
-
 def make(of: requests.Generate) -> Callable[[Job], dict[str, Any]]:
-    """What makes the puzzle that is wished for; InputError where the wish is not granted."""
+    """What makes the puzzle that is wished for; InputError where the wish is not granted.
+
+    Making a puzzle cannot be put aside: it takes no core from searches, and the server makes one at a time.
+    """
     wish = _wish(of)
 
     def work(job: Job) -> dict[str, Any]:
         found: list[dict[str, Any]] = []
-
-        def alone() -> None:
-            _MAKING.take()
-            try:
-                if not job.cancelled:
-                    found.append(wish())
-            finally:
-                _MAKING.give()
-
-        job.pause(alone)
+        job.pause(lambda: found.append(wish()))
         job.check()
         return found[0]
 

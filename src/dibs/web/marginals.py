@@ -13,10 +13,14 @@ from dibs.guide.steps import LogProbabilities, denoise
 from dibs.problem import CNF, Sudoku
 from dibs.problem.structure import Structure
 from dibs.search.contract import Asks
+from dibs.search.outcome import Status
+from dibs.solving import solve
 from dibs.web.board import root
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
+
+JUDGED = 5_000  # nodes in which the solution is sought that beliefs are judged by
 
 
 class _Passes:
@@ -48,9 +52,18 @@ def marginals(instance: Sudoku | CNF, guide: DiBS, steps: int) -> dict[str, Any]
     return {
         "steps": [np.round(share, 5).tolist() for share in shares],
         "entropy": [round(_entropy(share[free]), 5) for share in shares],
+        "solution": _only(instance) if isinstance(instance, Sudoku) else None,
         "impossible": bool(stuck or (free.any() and not shares[0][free].any())),
         "seconds": round(seconds, 6),
     }
+
+
+def _only(puzzle: Sudoku) -> list[int] | None:
+    """The values of the only solution, to judge beliefs by; None where there are several, or it is too far to seek."""
+    found = solve(puzzle, policy="plain", max_solutions=2, max_nodes=JUDGED)
+    if found.status is not Status.SAT or found.solutions != 1:
+        return None
+    return [int(value) for value in found.solution.array.reshape(-1)]
 
 
 def _entropy(shares: NDArray[np.float64]) -> float:

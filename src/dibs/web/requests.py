@@ -44,26 +44,32 @@ class Marginals(Puzzle):
 
 
 class SearchChoice(_Fields):
-    """A search and what it may use."""
+    """A way to search, by name."""
 
     search: Name
     guide: Name | None = None
     seed: Seed = 0
 
 
-class Search(Puzzle):
-    search: Name
-    guide: Name | None = None
-    seed: Seed = 0
+class Limited(Puzzle):
+    """A puzzle, and what each search of it may use."""
+
     nodes: Annotated[int, Field(ge=0, le=limits.MOST_NODES)] | None = None
     seconds: Annotated[float, Field(ge=0, le=limits.MOST_SECONDS)] | None = None
 
 
-class Node(Search):
+class Race(Limited):
+    searches: Annotated[list[SearchChoice], Field(min_length=1, max_length=2)]
+
+
+class Node(Limited, SearchChoice):
     node: Annotated[int, Field(ge=0, lt=limits.MOST_NODES)]
 
 
-class Export(Puzzle):
-    searches: Annotated[list[SearchChoice], Field(min_length=1, max_length=2)]
-    nodes: Annotated[int, Field(ge=0, le=limits.MOST_NODES)] | None = None
-    seconds: Annotated[float, Field(ge=0, le=limits.MOST_SECONDS)] | None = None
+class Square(_Fields):
+    """A Latin square with holes, filled by dibs and by a rival."""
+
+    order: Annotated[int, Field(ge=4, le=limits.ORDER)]
+    holes: Annotated[float, Field(ge=0.1, le=0.6)] = 0.425
+    seed: Seed | None = None
+    rival: Literal["plain", "cadical195"] = "plain"

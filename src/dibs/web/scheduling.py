@@ -105,7 +105,7 @@ class Job:
         if self.stopped():
             raise Cancelled
 
-    def pause(self, wait: Callable[[], None]) -> None:
+    def pause(self, wait: Callable[[], object]) -> None:
         """Let others run while this work waits for something, and then until it is its turn again."""
         self._slots.give()
         try:

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Callable
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from dibs.errors import Refused
-from dibs.web import limits
 from dibs.web.app import build
+from dibs.web.protocol import Protocol
 from dibs.web.workers import Workers
 
 
@@ -57,11 +58,11 @@ class Server(uvicorn.Server):
         self._ready()
 
 
-def serve(bound: socket.socket, host: str, ready: Callable[[], None] = lambda: None) -> None:
-    """Serve the page on a socket until Ctrl-C; `ready` is called when it answers."""
-    workers = Workers()
-    config = uvicorn.Config(
-        build(host, workers),
+def configured(app: ASGIApp) -> uvicorn.Config:
+    """How the application is served; `Protocol` counts connections itself."""
+    return uvicorn.Config(
+        app,
+        http=Protocol,
         access_log=False,
         log_level="critical",
         server_header=False,
@@ -70,11 +71,15 @@ def serve(bound: socket.socket, host: str, ready: Callable[[], None] = lambda: N
         ws="none",
         timeout_graceful_shutdown=1,
         timeout_keep_alive=30,
-        limit_concurrency=limits.CONNECTIONS,
     )
+
+
+def serve(bound: socket.socket, host: str, ready: Callable[[], None] = lambda: None) -> None:
+    """Serve the page on a socket until Ctrl-C; `ready` is called when it answers."""
+    workers = Workers()
 
     def up() -> None:
         workers.warm_up()
         ready()
 
-    Server(config, up).run(sockets=[bound])
+    Server(configured(build(host, workers)), up).run(sockets=[bound])

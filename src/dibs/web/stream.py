@@ -45,6 +45,10 @@ class Channel:
         if job is not None and self._full():
             job.pause(lambda: self._wait(job))
 
+    def part(self, **marks: int) -> Part:
+        """The same channel for one of several that share it: its events carry the marks."""
+        return Part(self, marks)
+
     def _full(self) -> bool:
         return len(self._events) > 2 * limits.UNREAD  # counters go with the nodes
 
@@ -77,6 +81,16 @@ class Channel:
                 return found
             await self._ready.wait()
             self._ready.clear()
+
+
+class Part:
+    """One's own side of a channel that several share."""
+
+    def __init__(self, channel: Channel, marks: dict[str, int]) -> None:
+        self._channel, self._marks = channel, marks
+
+    def put(self, name: str, fields: dict[str, Any], job: Job | None = None) -> None:
+        self._channel.put(name, {**self._marks, **fields}, job)
 
 
 async def gone(receive: Receive) -> None:

@@ -19,9 +19,7 @@ from dibs.web.scheduling import Cancelled, Exclusive, Job, Slots
 
 T = TypeVar("T")
 
-COMPILING = (
-    "the search kernel is being compiled or loaded (the first start takes up to half a minute, later ones seconds)"
-)
+COMPILING = "The search is being prepared: the first start compiles it, which takes a minute or so."
 
 
 class Workers:
@@ -31,7 +29,10 @@ class Workers:
         self.slots = Slots(cores())
         self.seats = asyncio.Semaphore(limits.ACTIVE)
         self.heavy = asyncio.Semaphore(limits.HEAVY)
+        self.making = asyncio.Semaphore(limits.MAKING)
+        self.squares = asyncio.Semaphore(limits.SQUARES)
         self.ready = Event()  # the kernel is compiled and the usual guide is loaded
+        self.all_ready = Event()  # and what large squares need
         self._guides: dict[str, Slots] = {}  # one slot for each guide
         self._lock = Lock()
 
@@ -43,12 +44,15 @@ class Workers:
         from dibs.warm import warm
 
         try:
-            list(warm(playing=True))
+            for name, _ in warm(playing=True):
+                if name == "guides":
+                    self.ready.set()
         finally:  # whatever failed will be said to whoever asks for it
             self.ready.set()
+            self.all_ready.set()
 
-    async def until_ready(self) -> None:
-        while not self.ready.is_set():
+    async def until(self, ready: Event) -> None:
+        while not ready.is_set():
             await asyncio.sleep(limits.BEAT)
 
     def guide(self, row: Row, instance: Sudoku | CNF) -> LazyGuide | None:
@@ -66,9 +70,12 @@ class Workers:
             one = self._guides.setdefault(guidance.guide or "", Slots(1))
         return Exclusive(one, job)
 
-    async def run(self, work: Callable[[Job], T]) -> T:
-        """`work(job)` on a thread of its own, with a core; cancelled with the coroutine that waits for it."""
-        job = Job(self.slots)
+    async def run(self, work: Callable[[Job], T], seats: asyncio.Semaphore | None = None) -> T:
+        """`work(job)` on a thread of its own, with a core; cancelled with the coroutine that waits for it.
+
+        `seats`: how many of its kind there may be; a seat is free when the thread has ended, wanted or not.
+        """
+        job, seats = Job(self.slots), seats or self.seats
 
         def body() -> T:
             with job:
@@ -76,9 +83,9 @@ class Workers:
                     raise Cancelled
                 return work(job)
 
-        await self.seats.acquire()
+        await seats.acquire()
         try:
-            return await aside(body, self.seats.release)
+            return await aside(body, seats.release)
         except asyncio.CancelledError:
             job.cancel()
             raise

@@ -1,9 +1,11 @@
 // The page as a whole: tabs, colours, the link, and the parts that know one another only here.
 
 import { about } from "./api.js";
+import { choose } from "./choose.js";
 import { Formula } from "./formula.js";
 import { $, make } from "./page.js";
 import { Race } from "./race.js";
+import { Square } from "./square.js";
 import { Sudoku } from "./sudoku.js";
 
 const FAMILIES = ["sudoku", "cnf"];
@@ -13,7 +15,10 @@ const WORTH = {
 };
 const THEMES = { auto: "as the system has them", light: "light", dark: "dark" };
 
+const LOOK = 1000; // milliseconds between two looks whether the server is ready
+
 const parts = {}; // by family: {source, race}
+const pictures = []; // parts of the page that are painted in colours of their own
 let family = "sudoku";
 let quiet = false; // while a link is read, none is written
 
@@ -91,6 +96,7 @@ function theme() {
 }
 
 function repaint() {
+  for (const picture of pictures) picture.colours();
   for (const { race } of Object.values(parts)) for (const panel of race.panels) panel.view.colours();
 }
 
@@ -98,7 +104,7 @@ function repaint() {
 
 function fields() {
   const { source, race } = parts[family];
-  const found = new URLSearchParams({ f: family, p: source.line, ...race.settingsFields });
+  const found = new URLSearchParams({ f: family, p: source.line, ...race.fields });
   if (family === "sudoku") {
     found.set("b", source.puzzle.box.join("x"));
     found.set("g", source.guide);
@@ -112,8 +118,11 @@ function remember() {
   if (!quiet) history.replaceState(null, "", `#${fields()}`);
 }
 
+// A link to a puzzle leads there; any other to a part of the page.
 async function restore() {
   const found = new URLSearchParams(location.hash.slice(1));
+  const part = [...found.keys()].length === 1 && $(location.hash.slice(1));
+  if (part && parts.sudoku.source.read) return;
   const name = FAMILIES.includes(found.get("f")) ? found.get("f") : "sudoku";
   const text = found.get("p");
   quiet = true;
@@ -130,6 +139,7 @@ async function restore() {
   } finally {
     quiet = false;
   }
+  if (text || found.has("f")) $("own").scrollIntoView();
 }
 
 function undoing() {
@@ -144,16 +154,40 @@ function undoing() {
   });
 }
 
+// The first start compiles the search: until that is done, the page says so.
+async function prepared(facts) {
+  const line = $("preparing");
+  line.hidden = facts.ready && facts.squares;
+  document.documentElement.toggleAttribute("data-compiling", !facts.ready);
+  if (line.hidden) return;
+  line.textContent = facts.ready
+    ? "Sudokus and formulas are ready; large squares in a moment."
+    : "The search is being compiled, once, which takes a minute or so. A race that you start now begins by itself.";
+  setTimeout(async () => {
+    try {
+      prepared(await about());
+    } catch (error) {
+      line.textContent = error.message;
+    }
+  }, LOOK);
+}
+
 async function main() {
   theme();
   tabs();
+  choose().then((one) => {
+    pictures.push(one);
+    document.documentElement.dataset.replay = "there";
+  });
   let facts;
   try {
     facts = await about();
   } catch (error) {
-    $("main").prepend(make("p", { class: "errors", role: "alert" }, `The server does not answer: ${error.message}`));
+    $("main").prepend(make("p", { class: "errors", role: "alert" }, error.message));
     return;
   }
+  prepared(facts);
+  pictures.push(new Square(facts));
   $("version").textContent = `dibs ${facts.version}`;
   for (const name of FAMILIES) {
     const changed = () => {
@@ -161,7 +195,7 @@ async function main() {
       if (name === family && parts[name]) remember();
     };
     const source = name === "sudoku" ? new Sudoku(facts, changed) : new Formula(facts, changed);
-    const race = new Race(name, $(`race-${name}`), { about: facts, family: name, source });
+    const race = new Race(name, $(`panel-${name}`), { about: facts, family: name, source });
     race.changed = remember;
     race.address = address;
     parts[name] = { source, race };

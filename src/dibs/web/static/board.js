@@ -4,7 +4,8 @@
 import { cellName, make, percent } from "./page.js";
 
 export class Board {
-  constructor(root, { enter, refuse, escape, look }) {
+  // Without `enter` it is a picture, which nobody types into.
+  constructor(root, { enter, refuse, escape, look } = {}) {
     this.root = root;
     this.enter = enter; // (cell, value) the user typed; 0 empties
     this.refuse = refuse; // (cell, key) that is no value
@@ -13,6 +14,8 @@ export class Board {
     this.size = 0;
     this.active = 0;
     this.heat = null;
+    this.still = !enter;
+    if (this.still) return;
     root.addEventListener("keydown", (event) => this.key(event));
     root.addEventListener("focusin", (event) => this.focused(event));
     root.addEventListener("pointerdown", (event) => this.press(event));
@@ -27,14 +30,17 @@ export class Board {
     this.root.style.setProperty("--size", size);
     this.root.style.setProperty("--across", columns);
     this.root.classList.toggle("large", size > 9);
-    this.root.setAttribute("aria-rowcount", size);
-    this.root.setAttribute("aria-colcount", size);
+    if (!this.still) {
+      this.root.setAttribute("aria-rowcount", size);
+      this.root.setAttribute("aria-colcount", size);
+    }
     this.cells = [];
     const lines = [];
     for (let r = 0; r < size; r++) {
-      const row = make("div", { role: "row", "aria-rowindex": r + 1 });
+      const row = make("div", this.still ? { class: "line" } : { role: "row", class: "line", "aria-rowindex": r + 1 });
       for (let c = 0; c < size; c++) {
-        const cell = make("div", { role: "gridcell", class: "cell", tabindex: -1, "aria-colindex": c + 1 });
+        const kind = this.still ? {} : { role: "gridcell", tabindex: -1, "aria-colindex": c + 1 };
+        const cell = make("div", { class: "cell", ...kind });
         cell.dataset.cell = r * size + c;
         cell.classList.toggle("right", (c + 1) % columns === 0 && c + 1 < size);
         cell.classList.toggle("low", (r + 1) % rows === 0 && r + 1 < size);
@@ -46,14 +52,16 @@ export class Board {
       lines.push(row);
     }
     this.root.replaceChildren(...lines);
+    if (this.still) return;
     this.cells[0].tabIndex = 0;
     this.cells[0].classList.add("active");
   }
 
   // values: 0 for an empty cell; given: what the puzzle has; candidates: lists of values; conflicts: words by cell;
-  // branch: the cell that a node branches on, or -1; heat: [cells][size] probabilities or null.
-  show({ values, given = values, candidates = [], conflicts = new Map(), branch = -1, heat = null }) {
-    Object.assign(this, { values, given, candidates, conflicts, branch, heat });
+  // branch: the cell that a node branches on, or -1; heat: [cells][size] probabilities or null; truth: the only
+  // solution, or null.
+  show({ values, given = values, candidates = [], conflicts = new Map(), branch = -1, heat = null, truth = null }) {
+    Object.assign(this, { values, given, candidates, conflicts, branch, heat, truth });
     this.cells.forEach((cell, i) => this.paint(cell, i));
   }
 
@@ -63,7 +71,8 @@ export class Board {
     cell.classList.toggle("conflict", this.conflicts.has(i));
     cell.classList.toggle("branch", this.branch === i);
     cell.classList.toggle("warm", Boolean(chances));
-    cell.setAttribute("aria-label", this.label(i));
+    cell.classList.toggle("mistaken", this.mistaken(i));
+    if (!this.still) cell.setAttribute("aria-label", this.label(i));
     if (this.conflicts.has(i)) cell.setAttribute("aria-invalid", "true");
     else cell.removeAttribute("aria-invalid");
     cell.title = this.conflicts.get(i) ?? "";
@@ -91,6 +100,12 @@ export class Board {
     });
   }
 
+  // Whether the guide's best value for an open cell is not the solution's.
+  mistaken(i) {
+    const chances = this.values[i] ? null : this.heat?.[i];
+    return Boolean(this.truth && chances && chances.indexOf(Math.max(...chances)) + 1 !== this.truth[i]);
+  }
+
   label(i) {
     const value = this.values[i];
     const words = [`row ${Math.floor(i / this.size) + 1} column ${(i % this.size) + 1}`];
@@ -102,6 +117,7 @@ export class Board {
       if (this.heat?.[i]) {
         const best = this.heat[i].indexOf(Math.max(...this.heat[i]));
         words.push(`the guide says ${this.symbols[best]}, ${percent(this.heat[i][best])}`);
+        if (this.mistaken(i)) words.push(`which is wrong: it is ${this.symbols[this.truth[i] - 1]}`);
       }
     }
     if (this.branch === i) words.push("the node branches here");

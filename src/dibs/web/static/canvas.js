@@ -7,6 +7,7 @@ const MOST_LINES = 5000; // beyond it, wider branches too become one line
 const CHUNK = 400; // lines in one stroke: longer paths take more than their share of time
 const DOTTED = 120; // nodes up to which each has a dot
 const BEADS = 9; // pixels between two depths from which on the path has dots in any case
+const NARROWEST = 36; // pixels that a small tree has beside a very large one
 const REACH = 14; // pixels from a node within which a click means it
 const MARGIN = { left: 30, right: 12, top: 12, bottom: 12 };
 const WIDTHS = [0.8, 1, 1, 1.8, 3]; // of the lines of each kind
@@ -20,6 +21,7 @@ export class TreeCanvas {
     this.n = 0;
     this.top = -1; // the branch that is shown, -1 for all
     this.deepest = 1; // of both trees
+    this.widest = 1; // leaves of the wider of both trees: they have one scale
     this.selected = -1;
     this.finest = FINEST;
     this.coarse = 1; // more while a race is too much for this machine
@@ -72,8 +74,8 @@ export class TreeCanvas {
     this.draw();
   }
 
-  show(tree, n, deepest, coarse = 1) {
-    const same = tree === this.tree && n === this.n && deepest === this.deepest;
+  show(tree, n, deepest, widest, coarse = 1) {
+    const same = tree === this.tree && n === this.n && deepest === this.deepest && widest === this.widest;
     if (same && this.top === this.shownTop && coarse === this.coarse) return;
     this.coarse = coarse;
     if (tree !== this.tree) {
@@ -84,6 +86,7 @@ export class TreeCanvas {
     }
     this.n = n;
     this.deepest = deepest;
+    this.widest = widest;
     if (this.top >= n) this.top = -1;
     this.shownTop = this.top;
     this.draw();
@@ -99,10 +102,19 @@ export class TreeCanvas {
     return MARGIN.top + ((depth - from) * (this.height - MARGIN.top - MARGIN.bottom)) / levels;
   }
 
+  // Where the tree begins and how wide it is, in pixels: its share of the wider tree, in the middle. A branch that is
+  // shown alone has all the room.
+  span() {
+    const room = this.width - MARGIN.left - MARGIN.right;
+    const share = this.top < 0 ? this.tree.width(this.n) / this.widest : 1;
+    const wide = Math.max(Math.min(room, NARROWEST), room * Math.min(1, share));
+    return [MARGIN.left + (room - wide) / 2, wide];
+  }
+
   // The lines of the picture, in pixels.
   arrange() {
     const { tree, n } = this;
-    const wide = this.width - MARGIN.left - MARGIN.right;
+    const [left, wide] = this.span();
     const from = this.level();
     const unit = (this.height - MARGIN.top - MARGIN.bottom) / Math.max(1, this.deepest - from);
     let used = 0;
@@ -111,9 +123,9 @@ export class TreeCanvas {
       this.node[used] = node;
       this.kind[used] = kind;
       this.single[used] = single ? 1 : 0;
-      this.x0[used] = MARGIN.left + x0 * wide;
+      this.x0[used] = left + x0 * wide;
       this.y0[used] = MARGIN.top + (y0 - from) * unit;
-      this.x1[used] = MARGIN.left + x1 * wide;
+      this.x1[used] = left + x1 * wide;
       this.y1[used] = MARGIN.top + (y1 - from) * unit;
       used++;
     });
@@ -232,7 +244,8 @@ export class TreeCanvas {
     const all = tree.leaves[n - 1] + 1;
     const first = tree.before(from, n) / all, wide = tree.before(stop, n) / all - first;
     const share = (tree.x(node, n) - first) / wide;
-    return [MARGIN.left + share * (this.width - MARGIN.left - MARGIN.right), this.y(tree.depth[node])];
+    const [left, pixels] = this.span();
+    return [left + share * pixels, this.y(tree.depth[node])];
   }
 
   // The node nearest to a point, or -1. In a branch drawn as one line: the node of that depth below the point.

@@ -61,4 +61,16 @@ export function say(words) {
   hide = setTimeout(() => line.classList.remove("shown"), 4000);
 }
 
+// Marks a button, or whatever was pressed, as busy until `work` is done; whatever becomes of it is handed on.
+export async function busy(element, work) {
+  element.setAttribute("aria-busy", "true");
+  if ("disabled" in element) element.disabled = true;
+  try {
+    return await work;
+  } finally {
+    element.removeAttribute("aria-busy");
+    if ("disabled" in element) element.disabled = false;
+  }
+}
+
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -5,7 +5,7 @@ import { chart } from "./chart.js";
 import { DEEPER, EARLIER, KINDS, KIND_WORDS, PATH } from "./tree.js";
 
 const WIDTH = 420, LEFT = 36, RIGHT = 8, GAP = 18, TOP = 34, TALL = 170, CHART = 84;
-const FINEST = 0.8, MOST_LINES = 12_000, DOTTED = 120, BEADS = 4;
+const NARROWEST = 18, FINEST = 0.8, MOST_LINES = 12_000, DOTTED = 120, BEADS = 4;
 const STYLE = `
 text{font-family:Helvetica,Arial,sans-serif;font-size:9px;fill:#24292f}
 .title{font-size:10.5px;font-weight:bold}.note{fill:#57606a;font-size:8px}
@@ -27,6 +27,7 @@ const text = (x, y, words, style = "") => `<text x="${f(x)}" y="${f(y)}" class="
 export function picture(panels) {
   const deepest = Math.max(1, ...panels.map(({ tree }) => tree.most));
   const wide = (WIDTH - LEFT - RIGHT - GAP * (panels.length - 1)) / panels.length;
+  const widest = Math.max(1, ...panels.map(({ tree, n }) => tree.width(n)));
   const used = new Set();
   const parts = [];
   const merged = [];
@@ -38,7 +39,8 @@ export function picture(panels) {
       parts.push(`<line class="grid" x1="${f(box.left)}" x2="${f(box.left + wide)}" y1="${y}" y2="${y}"/>`);
       if (!i) parts.push(text(box.left - 5, box.y(depth) + 3, String(depth), "end"));
     }
-    const drawn = tree(panel, box, used);
+    const own = Math.max(NARROWEST, (wide * panel.tree.width(panel.n)) / widest); // both on one scale
+    const drawn = tree(panel, { ...box, left: box.left + (wide - own) / 2, wide: own }, used);
     parts.push(...drawn.parts);
     if (drawn.merged) merged.push(drawn.merged.toLocaleString("en-US"));
   });

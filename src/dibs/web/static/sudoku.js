@@ -2,7 +2,7 @@
 
 import { Latest, post } from "./api.js";
 import { Board } from "./board.js";
-import { $, calm, cellName, count, later, make, options, percent, say } from "./page.js";
+import { $, busy, calm, cellName, count, counted, later, make, options, percent, say } from "./page.js";
 
 const PASSES = 8;
 const SYMBOLS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -17,13 +17,14 @@ export class Sudoku {
     this.puzzle = { size: 9, box: [3, 3], values: new Array(81).fill(0) };
     this.read = null; // the server's answer about the puzzle
     this.state = null; // of a node: {values, candidates, branch, words}
+    this.tried = null; // values of the board while a race is played
     this.heat = null; // {text, steps, entropy}
     this.reading = new Latest();
     this.believing = new Latest();
     this.board = new Board($("board"), {
       enter: (cell, value) => this.enter(cell, value),
       refuse: (cell, key) => this.refuse(cell, key),
-      escape: () => this.state && this.leave(),
+      escape: () => this.leave(),
       look: (cell, value, mark) => this.look(cell, value, mark),
     });
     this.tip = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
@@ -42,11 +43,7 @@ export class Sudoku {
       groups.get(one.difficulty).push(make("option", { value: i }, one.name));
     });
     const picks = [...groups].map(([difficulty, items]) => make("optgroup", { label: difficulty }, items));
-    $("examples").replaceChildren(make("option", { value: "" }, "Choose …"), ...picks);
-    $("examples").addEventListener("change", (event) => {
-      const one = about.examples[event.target.value];
-      if (one) this.load(one.text).then(() => one.words && say(one.words));
-    });
+    this.examples = [make("option", { value: "" }, "your own"), ...picks];
     const guides = about.guides.filter((guide) => guide.families.includes("sudoku"));
     options($("guide"), guides.map(({ name }) => ({ value: name, text: name })));
     $("guide").addEventListener("change", () => {
@@ -60,7 +57,7 @@ export class Sudoku {
     });
     $("load").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.load($("text").value);
+      busy($("load").querySelector("button"), this.load($("text").value));
     });
     $("text").addEventListener("paste", (event) => {
       const text = event.clipboardData.getData("text"); // with its lines, which the field would join
@@ -83,6 +80,10 @@ export class Sudoku {
 
   get line() {
     return this.text(this.puzzle.values);
+  }
+
+  same(text) {
+    return text === this.line;
   }
 
   text(values) {
@@ -111,8 +112,8 @@ export class Sudoku {
     this.puzzle = puzzle;
     this.read = null;
     this.state = null;
+    this.trying(null);
     this.errors([]);
-    this.show();
     this.ask();
     this.changed();
   }
@@ -122,6 +123,8 @@ export class Sudoku {
       say("This is the board of a node. Go back to the puzzle to edit it.");
       return;
     }
+    this.leave(); // the puzzle is edited, not its solution
+    this.errors([]);
     if (this.puzzle.values[cell] === value) return;
     const values = [...this.puzzle.values];
     values[cell] = value;
@@ -181,15 +184,12 @@ export class Sudoku {
     const seed = $("make-seed").value;
     const body = { family: "sudoku", size: Number($("size").value), givens: Number($("givens").value) };
     if (seed !== "") body.seed = Number(seed);
-    const button = $("generate").querySelector("button");
-    button.disabled = true;
+    this.errors([]);
     try {
-      const made = await post("/api/generate", body);
+      const made = await busy($("generate").querySelector("button"), post("/api/generate", body));
       if (await this.load(made.line)) say(made.words ?? `Made with seed ${made.seed}`);
     } catch (error) {
       this.errors([error.message]);
-    } finally {
-      button.disabled = false;
     }
   }
 
@@ -214,22 +214,36 @@ export class Sudoku {
     const box = $("errors");
     const shown = lines.length > 4 ? [...lines.slice(0, 3), `and ${lines.length - 3} more`] : lines;
     box.replaceChildren(...shown.map((line) => make("span", {}, line)));
+    const marked = this.wrong?.size; // cells that may be marked no longer
     this.wrong = new Map();
     cells.forEach((cell) => {
       const name = cellName(cell, this.puzzle.size);
       const about = lines.filter((line) => new RegExp(`\\b${name}\\b`).test(line));
       this.wrong.set(cell, about.join("; ") || lines.join("; "));
     });
-    if (lines.length) this.show();
+    if (lines.length || marked) this.show();
   }
 
   // The board of a node; see `node` of the server.
   visit(state) {
     this.state = state;
-    $("viewing-words").textContent = state.title;
     if (state.branch >= 0) this.board.activate(state.branch, false);
     this.show();
     this.believe();
+  }
+
+  // The board while a race is played: the values of some cells, as a map or as all of them; `solved` stays.
+  trying(found, solved = false) {
+    const given = this.puzzle.values;
+    this.tried = found && (Array.isArray(found) ? found : given.map((value, i) => value || (found.get(i) ?? 0)));
+    this.finished = Boolean(found && solved);
+    $("board").classList.toggle("solved", this.finished);
+    if (!this.state) this.show();
+  }
+
+  // A solution as the server writes it, as a state.
+  solved(solution) {
+    return { values: [...solution].map((symbol) => SYMBOLS.indexOf(symbol) + 1), candidates: [] };
   }
 
   // Brings the board into view: on a phone it is far above the trees.
@@ -239,9 +253,9 @@ export class Sudoku {
   }
 
   leave() {
-    if (!this.state) return;
+    if (!this.state && !this.tried) return;
     this.state = null;
-    this.show();
+    this.trying(null);
     this.believe();
     this.left?.();
   }
@@ -253,19 +267,22 @@ export class Sudoku {
     const on = $("heat").checked && chosen;
     const step = Math.min(Number($("step").value), chosen?.steps.length ?? 1);
     board.show({
-      values: state?.values ?? puzzle.values,
+      values: state?.values ?? (on ? null : this.tried) ?? puzzle.values,
       given: puzzle.values,
       candidates: state ? state.candidates : (candidates ?? this.read?.candidates ?? []),
       conflicts: state ? new Map() : (this.wrong ?? new Map()),
       branch: state?.branch ?? -1,
       heat: on ? chosen.steps[step - 1] : null,
+      truth: on ? chosen.solution : null,
     });
-    $("viewing").hidden = !state;
+    $("viewing").hidden = !state && !this.finished;
+    $("viewing-words").textContent = state?.title ?? "Solved.";
     if (document.activeElement !== $("text")) $("text").value = this.line;
     $("undo").disabled = !this.past.length;
     $("redo").disabled = !this.future.length;
     this.pad();
     this.sharpening(on ? chosen : null, step);
+    this.mistakes();
     this.look(board.active, 0);
   }
 
@@ -289,6 +306,7 @@ export class Sudoku {
   }
 
   async believe() {
+    this.mistakes();
     if (!$("heat").checked || this.trouble) {
       this.believing.stop();
       this.show();
@@ -304,9 +322,10 @@ export class Sudoku {
     this.show();
     $("step-of").textContent = "the guide is asked …";
     try {
-      const { steps, entropy, impossible } = await post("/api/marginals", body, this.believing.signal());
+      const asked = post("/api/marginals", body, this.believing.signal());
+      const { steps, entropy, impossible, solution } = await busy($("beliefs"), asked);
       if (impossible) say("The guide sees that no value fits: there is no solution");
-      this.heat = { text: key, steps, entropy };
+      this.heat = { text: key, steps, entropy, solution };
       this.show();
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -332,6 +351,13 @@ export class Sudoku {
     if (heat) slider.setAttribute("aria-valuetext", `step ${step}, uncertainty ${heat.entropy[step - 1].toFixed(2)}`);
   }
 
+  // How many cells the guide is wrong about, in the step that is shown.
+  mistakes() {
+    const wrong = this.board.cells?.filter((cell) => cell.classList.contains("mistaken")).length ?? 0;
+    const known = $("heat").checked && this.board.truth;
+    $("mistakes").textContent = !known ? "" : wrong ? `Wrong about ${counted(wrong, "cell")}, marked red.` : "Right about every cell.";
+  }
+
   // The line below the board, and the bubble at the pointer.
   look(cell, value, mark) {
     const { board } = this;
@@ -347,7 +373,7 @@ export class Sudoku {
       const chance = percent(board.heat[cell][value - 1]);
       this.bubble(mark, `${board.symbols[value - 1]} at ${board.name(cell)}: ${chance}`);
     } else if (board.values?.[cell]) {
-      const kind = this.puzzle.values[cell] ? "given" : "follows at this node";
+      const kind = this.puzzle.values[cell] ? "given" : this.state ? "follows at this node" : this.finished ? "solved" : "tried";
       line.replaceChildren(where, ` ${board.symbols[board.values[cell] - 1]}, ${kind}`);
     } else {
       const open = board.candidates?.[cell] ?? [];

@@ -140,6 +140,11 @@ export class Tree {
     return k < n ? this.leaves[k] : this.leaves[n - 1] + 1;
   }
 
+  // Leaves of the first n entries: how wide the tree is.
+  width(n) {
+    return n > 0 ? this.leaves[n - 1] + 1 : 0;
+  }
+
   // Whether node i has neither failed nor been solved after n nodes.
   open(i, n) {
     return this.end[i] >= n && !(this.closed && n >= this.size);
