@@ -285,7 +285,7 @@ def test_a_search_waits_for_the_kernel() -> None:
             events = pages.events(response.iter_lines())
             name, fields = next(events)
             assert name == "wait"
-            assert "compiled" in fields["words"]
+            assert "compiles" in fields["words"]
             site.workers.ready.set()
             assert [name for name, _ in events][-1] == "end"
         assert client.get("/api/about").json()["ready"] is True

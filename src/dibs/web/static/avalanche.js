@@ -20,6 +20,7 @@ export class Avalanche {
     const style = getComputedStyle(this.canvas);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
     Object.assign(this, { red: colour("deep"), blue: colour("path"), surface: colour("surface"), muted: colour("muted") });
+    Object.assign(this, { text: colour("text"), mark: colour("mark") });
     this.again();
   }
 
@@ -32,6 +33,37 @@ export class Avalanche {
     this.canvas.height = Math.round(height * ratio);
     this.pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.again();
+  }
+
+  // Before anything is chosen: the cell, and a branch for each of its two values.
+  ask(words) {
+    this.words = words;
+    this.again();
+  }
+
+  fork() {
+    const { pen, width, height } = this;
+    const [x, y] = [width / 2, MARGIN + 18];
+    pen.lineWidth = 2;
+    pen.font = `650 ${Math.min(26, height / 9)}px system-ui, sans-serif`;
+    pen.textAlign = "center";
+    pen.textBaseline = "middle";
+    this.words.forEach((word, i) => {
+      const to = x + (i ? 1 : -1) * Math.min(90, width / 4), low = y + Math.min(110, height / 3);
+      pen.strokeStyle = this.muted;
+      pen.setLineDash([5, 6]);
+      pen.beginPath();
+      pen.moveTo(x, y);
+      pen.lineTo(to, low);
+      pen.stroke();
+      pen.setLineDash([]);
+      pen.fillStyle = this.text;
+      pen.fillText(word, to, low + 22);
+      pen.fillStyle = this.muted;
+      pen.fillText("?", to, low + 60);
+    });
+    pen.fillStyle = this.mark;
+    this.bead([x, y], 6);
   }
 
   // tree: the failing subtree, or null for a line of so many beads.
@@ -74,6 +106,7 @@ export class Avalanche {
     if (!this.width) return;
     if (this.tree) this.fall(nodes);
     else if (this.beads) this.drop(nodes);
+    else if (this.words) this.fork();
   }
 
   fall(nodes) {

@@ -28,6 +28,7 @@ export class Choose {
     });
     $("answers").replaceChildren(...this.buttons, make("span", { class: "hint" }, "Which one?"));
     this.show(0, 0);
+    this.pour.ask(values.map((value) => SYMBOLS[value - 1]));
   }
 
   // The board with the value that was taken, and what was known after some steps on the way to the solution.
@@ -50,6 +51,7 @@ export class Choose {
       button.classList.toggle("good", values[i] === value && good);
       button.classList.toggle("bad", values[i] === value && !good);
     });
+    $("answers").classList.add("taken");
     $("outcome").hidden = false;
     $("outcome").className = `outcome ${good ? "good" : "bad"}`;
     $("told").textContent = "";

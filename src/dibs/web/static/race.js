@@ -179,7 +179,10 @@ export class Race {
       this.wake();
     };
     try {
-      const wait = () => runs.forEach((run) => run.take("wait", { words: "Other tabs are racing; this one waits." }));
+      const wait = () => {
+        for (const run of runs) run.take("wait", { words: "Other tabs are racing; this one waits." });
+        woken();
+      };
       await turn(signal, wait, () =>
         stream("/api/race", request, signal, (event, data) => {
           for (const run of data.of === undefined ? runs : [runs[data.of]]) run.take(event, data);

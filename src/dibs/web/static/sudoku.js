@@ -275,7 +275,7 @@ export class Sudoku {
       heat: on ? chosen.steps[step - 1] : null,
       truth: on ? chosen.solution : null,
     });
-    $("viewing").hidden = !state && !this.finished;
+    $("viewing").hidden = !state && (!this.finished || Boolean(on));
     $("viewing-words").textContent = state?.title ?? "Solved.";
     if (document.activeElement !== $("text")) $("text").value = this.line;
     $("undo").disabled = !this.past.length;
