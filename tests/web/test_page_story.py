@@ -36,8 +36,9 @@ def answer(page: Page, right: bool) -> None:
 
 def painted(page: Page, canvas: str, colour: str) -> int:
     """Pixels of a canvas that are nearer to a colour of the page than to any grey."""
-    return page.evaluate(
-        """([canvas, name]) => {
+    return int(
+        page.evaluate(
+            """([canvas, name]) => {
           const element = document.querySelector(canvas);
           const wanted = getComputedStyle(element).getPropertyValue(name).trim();
           const [r, g, b] = [1, 3, 5].map((i) => parseInt(wanted.slice(i, i + 2), 16));
@@ -50,8 +51,9 @@ def painted(page: Page, canvas: str, colour: str) -> int:
           }
           return n;
         }""",
-        [canvas, colour],
-    )  # type: ignore[no-any-return]
+            [canvas, colour],
+        )
+    )
 
 
 # You choose
@@ -395,13 +397,15 @@ def test_six_tabs_race_while_a_seventh_opens(browser: Browser) -> None:
 
 def seen(page: Page, *selectors: str) -> list[str]:
     """Which of these are not wholly in view."""
-    return page.evaluate(
-        """(selectors) => selectors.filter((selector) => [...document.querySelectorAll(selector)].some((one) => {
+    return list(
+        page.evaluate(
+            """(selectors) => selectors.filter((selector) => [...document.querySelectorAll(selector)].some((one) => {
           const { top, bottom, left, right, height } = one.getBoundingClientRect();
           return !height || top < 0 || bottom > innerHeight || left < 0 || right > innerWidth;
         }))""",
-        list(selectors),
-    )  # type: ignore[no-any-return]
+            selectors,
+        )
+    )
 
 
 @pytest.mark.parametrize(("width", "height"), [(1366, 768), (1440, 900), (1024, 768)])

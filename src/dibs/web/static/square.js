@@ -3,6 +3,7 @@
 import { Latest, stream, turn } from "./api.js";
 import { $, calm, count, make, seconds } from "./page.js";
 
+const ORDER = 40;
 const SWEEP = 0.5; // seconds in which the cells of an answer appear
 
 // One square of colours: givens are grey, what was filled in has a colour of its own by symbol.
@@ -11,7 +12,8 @@ class Mosaic {
     this.canvas = canvas;
     this.pen = canvas.getContext("2d");
     this.hue = hue; // name of the colour of what is filled in
-    this.order = 0;
+    this.order = ORDER;
+    this.given = this.values = new Array(ORDER * ORDER).fill(0);
     new ResizeObserver(() => this.resize()).observe(canvas);
     this.colours();
   }
@@ -49,7 +51,6 @@ class Mosaic {
     pen.globalAlpha = 1;
     pen.fillStyle = this.grid;
     pen.fillRect(0, 0, width, width);
-    if (!order) return;
     const unit = width / order;
     const gap = Math.max(0.5, unit * 0.08);
     for (let i = 0; i < order * order; i++) {
@@ -98,7 +99,7 @@ export class Square {
     $("go").setAttribute("aria-busy", "true");
     const wait = () => ($("square-told").textContent = "Other tabs are racing; this one waits.");
     try {
-      const request = { order: 40, rival: $("rival").value };
+      const request = { order: ORDER, rival: $("rival").value };
       await turn(signal, wait, () => stream("/api/square", request, signal, (event, data) => this.take(event, data)));
     } catch (error) {
       if (error.name !== "AbortError") this.failed(error.message);
