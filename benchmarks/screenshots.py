@@ -20,16 +20,27 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "figures"
 
 
+def wrong(page: Page) -> None:
+    """The question that the page opens with, answered wrongly."""
+    page.locator(".answer").first.click()
+    expect(page.locator("#told")).to_contain_text("Wrong.")
+
+
+def square(page: Page) -> None:
+    """Plain search is still at work on a square that dibs has filled."""
+    page.route("**/api/square", lambda route: route.continue_(post_data='{"order": 40, "seed": 3, "rival": "plain"}'))
+    page.locator("#rival").select_option("plain")
+    page.locator("#go").click()
+    expect(page.locator("#clock-0")).to_have_class("won")
+    page.wait_for_timeout(2000)
+    page.locator("#wins").scroll_into_view_if_needed()
+
+
 def race(page: Page) -> None:
-    """The race of the first visit, with the guide's beliefs and the node where the guide is wrong."""
-    browsers.race(page)
-    page.locator("#panel-sudoku canvas").nth(1).focus()
-    page.keyboard.press("Home")
-    for _ in range(5):
-        page.keyboard.press("ArrowDown")
-    expect(page.locator("#h-node")).to_contain_text("r6c4")
+    """The race of the first visit, with the guide's beliefs."""
     page.locator("#heat").check()
     expect(page.locator("#step")).to_be_enabled()
+    browsers.race(page)
 
 
 def formula(page: Page) -> None:
@@ -42,11 +53,12 @@ def formula(page: Page) -> None:
     expect(page.locator("#h-cnf-node")).to_contain_text("Node ")
 
 
-PICTURES: list[tuple[str, int, int, str, Callable[[Page], None]]] = [
-    ("playground", 1440, 1130, "light", race),
-    ("playground-dark", 1024, 1100, "dark", race),
-    ("playground-phone", 375, 812, "light", race),
-    ("playground-sat", 1440, 900, "dark", formula),
+PICTURES: list[tuple[str, int, int, str, str, Callable[[Page], None]]] = [
+    ("playground", 1440, 650, "light", "choose", wrong),
+    ("playground-squares", 1440, 600, "light", "wins", square),
+    ("playground-own", 1440, 900, "light", "own", race),
+    ("playground-phone", 375, 812, "light", "own", race),
+    ("playground-sat", 1024, 812, "dark", "own", formula),
 ]
 
 
@@ -70,7 +82,7 @@ def small(png: bytes) -> Image.Image:
 
 def main() -> None:
     with browsers.chromium() as browser, browsers.serving() as address:
-        for name, width, height, scheme, act in PICTURES:
+        for name, width, height, scheme, part, act in PICTURES:
             wishes: dict[str, Any] = {"color_scheme": scheme, "reduced_motion": "reduce"}
             with browsers.visiting(browser, address, width, height, **wishes) as visit:
                 page = visit.open()
@@ -78,7 +90,7 @@ def main() -> None:
                 page.evaluate(
                     "document.activeElement.blur(); document.getElementById('said').classList.remove('shown')"
                 )
-                page.evaluate("scrollTo(0, 0)")
+                page.evaluate("part => document.getElementById(part).scrollIntoView()", part)
                 page.mouse.move(2, 2)
                 page.wait_for_timeout(400)
                 path = FOLDER / f"{name}.png"

@@ -283,6 +283,28 @@ def test_a_red_box_does_not_stay(page: Page) -> None:
     expect(cell).not_to_have_class(re.compile("conflict"))
 
 
+def test_a_contradiction_is_shown_on_the_board(page: Page) -> None:
+    """The only value of r5c1 that leads to a solution is 4: another one contradicts some of the givens."""
+    page.locator("#text").fill(WRONG_TURN[:36] + "1" + WRONG_TURN[37:])
+    page.keyboard.press("Enter")
+    expect(page.locator("#about-board")).to_contain_text("22 givens")
+    expect(page.locator("#why")).to_be_hidden()
+    browsers.race(page)
+    expect(page.locator("#sudoku-verdict")).to_be_visible()
+    page.locator("#why-not").click()
+    expect(page.locator("#why-words")).to_contain_text("givens cannot be together; without any one of them")
+    marked = page.locator("#board .culprit")
+    cells = [int(one) for one in marked.evaluate_all("all => all.map((one) => one.dataset.cell)")]
+    given = board(page)
+    assert 36 in cells
+    assert all(given[cell] != "." for cell in cells)
+    only = "".join(value if i in cells else "." for i, value in enumerate(given))
+    assert solve(Sudoku.parse(only)).status.value == "UNSAT"
+    page.locator("#undo").click()
+    expect(page.locator("#why")).to_be_hidden()
+    expect(marked).to_have_count(0)
+
+
 def test_formulas_have_beliefs(page: Page) -> None:
     page.locator("#tab-cnf").click()
     page.locator("#cnf-heat").check()

@@ -185,6 +185,20 @@ def _questions(app: FastAPI, workers: Workers) -> None:
 
         return EventStream(stream)
 
+    @app.post("/api/why")
+    async def why(request: Request, of: requests.Puzzle) -> Response:
+        if of.family != "sudoku":
+            raise InputError("family: contradictions are shown for Sudokus; dibs why explains formulas")
+        grid = await aside(lambda: board.grid_of(of.text, of.rectangle))
+
+        def work(job: Job) -> dict[str, Any]:
+            found: list[dict[str, Any]] = []
+            job.pause(lambda: found.append(board.contradiction(grid)))
+            job.check()
+            return found[0]
+
+        return await done(request, work, workers.making)
+
     @app.post("/api/node")
     async def node(request: Request, of: requests.Node) -> Response:
         instance, row = await _instance(of), _row(of, of)

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.contradiction import why
 from dibs.problem import CNF, InputError, Instance, Sudoku
 from dibs.problem.grid import cell_name
 from dibs.problem.shape import Box
 from dibs.problem.sudoku import check_box
 from dibs.problem.symbols import symbol_of
+from dibs.search.outcome import Status
 from dibs.search.root import roots
 from dibs.web import limits
 
@@ -29,7 +31,7 @@ def read(family: str, text: str, box: Box | None = None) -> dict[str, Any]:
     """What the page shows of a text; equal givens in a unit are shown, not refused."""
     if family == "cnf":
         return _read_formula(_formula(text))
-    grid = _small(Sudoku.parse(text, _box(box), repeats=True))
+    grid = grid_of(text, box)
     clashes = conflicts(grid)
     values = grid.values.tolist()
     open_ = candidates(grid)
@@ -50,9 +52,34 @@ def read(family: str, text: str, box: Box | None = None) -> dict[str, Any]:
         "values": values,
         "symbols": [symbol_of(value, n) for value in range(1, n + 1)],
         "conflicts": clashes,
+        "stuck": bool(stuck) and not clashes,
         "candidates": open_,
         "givens": givens,
         "words": words,
+    }
+
+
+def grid_of(text: str, box: Box | None = None) -> Sudoku:
+    """A grid in which equal givens may meet."""
+    return _small(Sudoku.parse(text, _box(box), repeats=True))
+
+
+def contradiction(grid: Sudoku) -> dict[str, Any]:
+    """Givens that contradict each other, none of them too many, and by what they do."""
+    found = why(grid, max_seconds=limits.WHY_SECONDS)
+    if found.status is Status.SAT:
+        return {"status": "SAT", "cells": [], "words": "there is a solution"}
+    if found.status is Status.LIMIT:
+        return {"status": "LIMIT", "cells": [], "words": "no answer in time"}
+    cells = [part.literal // grid.size for part in found.parts if part.literal is not None]
+    what = f"{len(cells)} {'given' if len(cells) == 1 else 'givens'} cannot be together"
+    needed = "without any one of them there is a solution" if found.minimal else "perhaps not all of them are needed"
+    return {
+        "status": "UNSAT",
+        "cells": cells,
+        "constraints": list(found.constraints),
+        "minimal": found.minimal,
+        "words": f"{what}; {needed}",
     }
 
 

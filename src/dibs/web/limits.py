@@ -11,6 +11,7 @@ CLAUSES = 1_000
 NODES, MOST_NODES = 100_000, 250_000  # of a search, by default and at most
 SECONDS, MOST_SECONDS = 30.0, 30.0  # of search and guide
 ORDER, SQUARE_SECONDS = 40, 20.0  # of a Latin square, and of each of the two that fill it
+WHY_SECONDS = 10.0  # to say why there is no solution
 MOST_STEPS = 8  # denoising steps that are shown
 SEED = 2**53 - 1  # the largest whole number that a page can write exactly
 

@@ -4,6 +4,7 @@
 // `deepest`. Small branches are one entry each. What was drawn stays: each frame only adds what is new.
 
 const MARGIN = 14;
+const STEM = 0.06; // of all nodes
 
 export class Avalanche {
   constructor(canvas) {
@@ -90,6 +91,7 @@ export class Avalanche {
     });
     while (open.length) end[open.pop()] = at;
     this.x = this.first.map((begin, i) => (begin + end[i]) / 2 / all);
+    this.share = this.first.map((begin, i) => (end[i] - begin) / all);
     this.above = above;
   }
 
@@ -118,9 +120,10 @@ export class Avalanche {
     while (this.drawn < x.length && first[this.drawn] < nodes) {
       const i = this.drawn++;
       const up = above[i] < 0 ? i : above[i];
+      const stem = this.share[i] > STEM; // a large branch: a thick line
       const heavy = Math.min(1, Math.log10(1 + tree.nodes[i]) / 4);
-      pen.globalAlpha = tree.depth[i] < 6 ? 0.95 : 0.34 + 0.3 * heavy;
-      pen.lineWidth = tree.depth[i] < 6 ? 1.6 : 0.9;
+      pen.globalAlpha = stem ? 0.95 : 0.3 + 0.3 * heavy;
+      pen.lineWidth = stem ? 1.8 : 0.9;
       pen.beginPath();
       pen.moveTo(px(up), py(tree.depth[up]));
       pen.lineTo(px(i), py(tree.depth[i]));

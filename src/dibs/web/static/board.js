@@ -59,9 +59,9 @@ export class Board {
 
   // values: 0 for an empty cell; given: what the puzzle has; candidates: lists of values; conflicts: words by cell;
   // branch: the cell that a node branches on, or -1; heat: [cells][size] probabilities or null; truth: the only
-  // solution, or null.
-  show({ values, given = values, candidates = [], conflicts = new Map(), branch = -1, heat = null, truth = null }) {
-    Object.assign(this, { values, given, candidates, conflicts, branch, heat, truth });
+  // solution, or null; culprits: cells whose givens contradict each other.
+  show({ values, given = values, candidates = [], conflicts = new Map(), branch = -1, heat = null, truth = null, culprits = new Set() }) {
+    Object.assign(this, { values, given, candidates, conflicts, branch, heat, truth, culprits });
     this.cells.forEach((cell, i) => this.paint(cell, i));
   }
 
@@ -72,6 +72,7 @@ export class Board {
     cell.classList.toggle("branch", this.branch === i);
     cell.classList.toggle("warm", Boolean(chances));
     cell.classList.toggle("mistaken", this.mistaken(i));
+    cell.classList.toggle("culprit", this.culprits.has(i));
     if (!this.still) cell.setAttribute("aria-label", this.label(i));
     if (this.conflicts.has(i)) cell.setAttribute("aria-invalid", "true");
     else cell.removeAttribute("aria-invalid");
@@ -121,6 +122,7 @@ export class Board {
       }
     }
     if (this.branch === i) words.push("the node branches here");
+    if (this.culprits.has(i)) words.push("part of the contradiction");
     if (this.conflicts.has(i)) words.push(`error: ${this.conflicts.get(i)}`);
     return words.join(", ");
   }

@@ -137,6 +137,8 @@ export class Formula {
     if (!this.state) this.show();
   }
 
+  hopeless() {} // a formula is not explained here
+
   // A solution as the server writes it, as a state: 1 for true, 2 for false.
   solved(solution) {
     const literals = (Array.isArray(solution) ? solution : String(solution).split(/\s+/)).map(Number).filter(Boolean);

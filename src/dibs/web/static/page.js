@@ -73,4 +73,14 @@ export async function busy(element, work) {
   }
 }
 
+// Shows words just above an element.
+export function bubble(tip, mark, words) {
+  const at = mark.getBoundingClientRect();
+  tip.textContent = words;
+  tip.hidden = false;
+  const wide = tip.offsetWidth;
+  tip.style.left = `${Math.max(4, Math.min(innerWidth - wide - 4, at.left + at.width / 2 - wide / 2))}px`;
+  tip.style.top = `${at.top - tip.offsetHeight - 6}px`;
+}
+
 export const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

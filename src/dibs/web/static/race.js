@@ -282,6 +282,7 @@ export class Race {
     say(words);
     const solved = this.runs.find((run) => run.end?.status === "SAT");
     this.source.trying(solved ? this.source.solved(solved.end.solution).values : null, true);
+    if (this.runs.some((run) => run.end?.status === "UNSAT")) this.source.hopeless(true);
     const { wanted } = this;
     this.wanted = null;
     if (wanted) this.resume(wanted);

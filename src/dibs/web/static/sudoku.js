@@ -2,7 +2,8 @@
 
 import { Latest, post } from "./api.js";
 import { Board } from "./board.js";
-import { $, busy, calm, cellName, count, counted, later, make, options, percent, say } from "./page.js";
+import { $, bubble, busy, calm, cellName, count, counted, later, make, options, percent, say } from "./page.js";
+import { Why } from "./why.js";
 
 const PASSES = 8;
 const SYMBOLS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -29,6 +30,7 @@ export class Sudoku {
     });
     this.tip = make("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     document.body.append(this.tip);
+    this.why = new Why(this);
     this.ask = later(60, () => this.refresh());
     this.controls();
     this.show();
@@ -78,6 +80,11 @@ export class Sudoku {
     $("step").addEventListener("input", () => this.show());
   }
 
+  // There is no solution, as far as is known: the page can say why.
+  hopeless(known) {
+    this.why.offer(known);
+  }
+
   get line() {
     return this.text(this.puzzle.values);
   }
@@ -112,6 +119,7 @@ export class Sudoku {
     this.puzzle = puzzle;
     this.read = null;
     this.state = null;
+    this.hopeless(false);
     this.trying(null);
     this.errors([]);
     this.ask();
@@ -206,6 +214,7 @@ export class Sudoku {
     const cells = read.conflicts.flatMap((conflict) => conflict.cells);
     this.errors(read.conflicts.map((conflict) => conflict.words), cells);
     $("about-board").textContent = read.words ?? "";
+    this.hopeless(read.conflicts.length > 0 || read.stuck);
     this.show();
     this.believe();
   }
@@ -274,6 +283,7 @@ export class Sudoku {
       branch: state?.branch ?? -1,
       heat: on ? chosen.steps[step - 1] : null,
       truth: on ? chosen.solution : null,
+      culprits: this.why.cells,
     });
     $("viewing").hidden = !state && (!this.finished || Boolean(on));
     $("viewing-words").textContent = state?.title ?? "Solved.";
@@ -371,7 +381,7 @@ export class Sudoku {
       line.replaceChildren(where, ` guide: ${words}`);
       if (!value || !mark) return;
       const chance = percent(board.heat[cell][value - 1]);
-      this.bubble(mark, `${board.symbols[value - 1]} at ${board.name(cell)}: ${chance}`);
+      bubble(this.tip, mark, `${board.symbols[value - 1]} at ${board.name(cell)}: ${chance}`);
     } else if (board.values?.[cell]) {
       const kind = this.puzzle.values[cell] ? "given" : this.state ? "follows at this node" : this.finished ? "solved" : "tried";
       line.replaceChildren(where, ` ${board.symbols[board.values[cell] - 1]}, ${kind}`);
@@ -381,14 +391,5 @@ export class Sudoku {
       line.replaceChildren(where, open.length ? ` ${count(open.length)} candidates: ${words}` : " empty");
       if (open.length === 1) line.replaceChildren(where, ` one candidate: ${words}`);
     }
-  }
-
-  bubble(mark, words) {
-    const at = mark.getBoundingClientRect();
-    this.tip.textContent = words;
-    this.tip.hidden = false;
-    const wide = this.tip.offsetWidth;
-    this.tip.style.left = `${Math.max(4, Math.min(innerWidth - wide - 4, at.left + at.width / 2 - wide / 2))}px`;
-    this.tip.style.top = `${at.top - this.tip.offsetHeight - 6}px`;
   }
 }
