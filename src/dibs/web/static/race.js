@@ -331,7 +331,7 @@ export class Race {
     this.ui.position.max = this.most;
     this.ui.position.value = position;
     this.ui["position-of"].textContent = `${count(Math.floor(position))} of ${count(this.most)}`;
-    this.ui.start.toggleAttribute("aria-busy", some && !this.over);
+    this.ui.start.setAttribute("aria-busy", String(some && !this.over));
   }
 
   drawChart() {
