@@ -121,7 +121,7 @@ def ended(outcome: Outcome) -> dict[str, Any]:
     return {
         "status": outcome.status.value,
         "values": outcome.solution.array.reshape(-1).tolist() if solved else None,
-        "seconds": round(outcome.seconds + outcome.guide_seconds, 4),
+        "seconds": round(outcome.seconds + outcome.guide_seconds, 6),
         "nodes": outcome.nodes,
         "asks": outcome.asks,
     }
