@@ -236,7 +236,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers: what was given away is done twice",
-        "search/workers.py",
+        "search/nogoods/team.py",
         "aim.counts[every.BOTTOM] += 1",
         "aim.counts[every.BOTTOM] += 0",
         WORKERS,

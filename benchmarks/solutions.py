@@ -17,8 +17,7 @@ import cyclopts
 import numpy as np
 
 import dibs
-from dibs.search import workers
-from dibs.search.nogoods import enumeration, search
+from dibs.search.nogoods import enumeration, search, team
 from guides import BAD, Scored
 from judge import as_set, clauses, sets
 from randoms import bounded, formula, formulas, mixture, problem, tight, union
@@ -82,7 +81,7 @@ def main(*, problems: int = 5000, seed: int = 1, pentominoes: str | None = None)
         print(f"{pentominoes}: {count:,} solutions, {process_time() - begin:.2f} s of CPU")
         return
     sizes: Counter[str] = Counter()
-    workers.LEAST, search.FIRST_NODES, search.NODES = (
+    team.LEAST, search.FIRST_NODES, search.NODES = (
         1,
         8,
         64,

@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from dibs import cluster
 from dibs.bench import pool, runner
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
@@ -30,6 +30,7 @@ from dibs.compiled import folder
 from dibs.guide import Guidance
 from dibs.problem import InputError
 from dibs.search import Options
+from rays import FakeRay
 from runs import NEVER, children, command, leftovers, opened, plan, ready, same, short
 
 PATIENCE = 240  # seconds; a first start may have to compile the kernel
@@ -255,65 +256,10 @@ def test_what_a_worker_refuses(guides: Path, tmp_path: Path, capfd: pytest.Captu
 # Clusters
 
 
-class FakeTaskError(Exception):
-    def __init__(self, cause: Exception) -> None:
-        super().__init__(f"many\nlines\n{cause}")
-        self.cause = cause
-
-
-class FakeRay:
-    """As much of Ray as is used, in this process; it remembers what it was told."""
-
-    exceptions = SimpleNamespace(RayTaskError=FakeTaskError, RayError=LookupError)
-
-    def __init__(self, **resources: float) -> None:
-        self.resources = resources
-        self.told: dict[str, Any] = {}
-        self.queue: list[Any] = []
-        self.most = self.ended = 0
-
-    def init(self, **settings: Any) -> None:
-        self.told["init"] = settings
-
-    def shutdown(self) -> None:
-        self.ended += 1
-
-    def cluster_resources(self) -> dict[str, float]:
-        return dict(self.resources)
-
-    def put(self, what: Any) -> Any:
-        return what
-
-    def remote(self, **options: Any) -> Any:
-        self.told["remote"] = options
-
-        def decorated(function: Any) -> Any:
-            def submit(*arguments: Any) -> Any:
-                handle = object()
-                self.queue.append((handle, function, arguments))
-                self.most = max(self.most, len(self.queue))
-                return handle
-
-            return SimpleNamespace(remote=submit)
-
-        return decorated
-
-    def wait(self, handles: list[Any], num_returns: int) -> tuple[list[Any], list[Any]]:
-        return handles[-num_returns:], handles[:-num_returns]
-
-    def get(self, handle: Any) -> Any:
-        at = next(i for i, (one, _, _) in enumerate(self.queue) if one is handle)
-        _, function, arguments = self.queue.pop(at)
-        try:
-            return function(*arguments)
-        except ValueError as error:
-            raise FakeTaskError(error) from None
-
-
 @pytest.fixture
 def ray(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     fake = FakeRay(CPU=3.0, GPU=1.0)
-    monkeypatch.setattr(pool, "import_module", {"ray": fake}.__getitem__)
+    monkeypatch.setattr(cluster, "import_module", {"ray": fake}.__getitem__)
     monkeypatch.setattr(pool, "_benches", {})
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     return fake
@@ -331,7 +277,7 @@ def test_a_cluster(
     keep(store, pool.cluster(experiment, instances, tasks, "local", 2, 0.25))
     store.close()
     assert same(tmp_path / "cluster") == alone
-    assert ray.told["remote"] == {"num_cpus": 1, "num_gpus": 0.25, "max_retries": pool.DEATHS}
+    assert ray.told["remote"] == {"num_cpus": 1, "num_gpus": 0.25, "max_retries": cluster.DEATHS}
     init = ray.told["init"]
     assert (init["address"], init["num_cpus"], init["log_to_driver"]) == ("local", 2, False)
     assert (ray.ended, ray.most) == (1, 2 * 3)

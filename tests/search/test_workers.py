@@ -13,7 +13,7 @@ from dibs import Options
 from dibs.generate import latin, sat
 from dibs.search import workers
 from dibs.search.contract import as_guide
-from dibs.search.nogoods import search
+from dibs.search.nogoods import search, team
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.workers import side_by_side
 from guides import Scored, seeded
@@ -34,32 +34,32 @@ def test_answers_are_those_of_one_search() -> None:
 
 
 @pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> list[workers.Cube]:
+def at_once(monkeypatch: pytest.MonkeyPatch) -> list[team.Cube]:
     """The space is split again and again from the first failure on, whatever the family; the cubes that were made."""
-    made: list[workers.Cube] = []
-    split, post = workers.Team.split, workers.Team.post
+    made: list[team.Cube] = []
+    split, post = team.Team.split, team.Team.post
 
-    def noted(team: workers.Team, worker: int, cubes: Any) -> Any:
+    def noted(of: team.Team, worker: int, cubes: Any) -> Any:
         made.extend(cubes)
-        return split(team, worker, cubes)
+        return split(of, worker, cubes)
 
-    def posted(team: workers.Team, cube: workers.Cube) -> None:
+    def posted(of: team.Team, cube: team.Cube) -> None:
         made.append(cube)
-        post(team, cube)
+        post(of, cube)
 
-    monkeypatch.setattr(workers, "SPLIT_AFTER", 1)
-    monkeypatch.setattr(workers, "LEAST", 1)
+    monkeypatch.setattr(team, "SPLIT_AFTER", 1)
+    monkeypatch.setattr(team, "LEAST", 1)
     monkeypatch.setattr(search, "FIRST_NODES", 4)
     monkeypatch.setattr(search, "NODES", 8)
     monkeypatch.setattr(workers, "splits", lambda instance: True)
-    monkeypatch.setattr(workers.Team, "hungry", property(lambda team: len(team._cubes) < 4))
-    monkeypatch.setattr(workers.Team, "split", noted)
-    monkeypatch.setattr(workers.Team, "post", posted)
+    monkeypatch.setattr(team.Team, "hungry", property(lambda of: len(of._cubes) < 4))
+    monkeypatch.setattr(team.Team, "split", noted)
+    monkeypatch.setattr(team.Team, "post", posted)
     return made
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_answers_from_parts_of_the_space(at_once: list[workers.Cube], count: int) -> None:
+def test_answers_from_parts_of_the_space(at_once: list[team.Cube], count: int) -> None:
     seen = set()
     for problem in [*stubborn(seed=8, count=15), *sat(4, variables=120, clauses=540, seed=3)]:
         known = dibs.solve(problem, **HOW)
@@ -71,7 +71,7 @@ def test_answers_from_parts_of_the_space(at_once: list[workers.Cube], count: int
 
 
 @pytest.mark.parametrize("kind", [tight, bounded, lambda rng: formula(rng, 12, 2.5)])
-def test_all_solutions_each_once(at_once: list[workers.Cube], kind: Any) -> None:
+def test_all_solutions_each_once(at_once: list[team.Cube], kind: Any) -> None:
     rng = np.random.default_rng(5)
     for _ in range(15):
         problem = kind(rng)
@@ -117,7 +117,7 @@ def test_limits_of_all_solutions() -> None:
     assert stream.outcome.solutions == len(set(found)) == len(found) > 0
 
 
-def test_a_search_that_raises_costs_no_answer(at_once: list[workers.Cube]) -> None:
+def test_a_search_that_raises_costs_no_answer(at_once: list[team.Cube]) -> None:
     """Whoever asks first dies at it, with whatever part of the space it had."""
     for problem in stubborn(seed=9, count=6):
         known = dibs.solve(problem, **HOW)
@@ -136,14 +136,14 @@ def test_a_search_that_raises_costs_no_answer(at_once: list[workers.Cube]) -> No
 
 def test_nogoods_are_told_and_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     heard = []
-    hears = workers.Team.heard
+    hears = team.Team.heard
 
-    def noted(team: workers.Team, worker: int) -> Any:
-        found = hears(team, worker)
+    def noted(of: team.Team, worker: int) -> Any:
+        found = hears(of, worker)
         heard.extend(found)
         return found
 
-    monkeypatch.setattr(workers.Team, "heard", noted)
+    monkeypatch.setattr(team.Team, "heard", noted)
     [problem] = sat(1, variables=150, clauses=690, seed=2)
     assert dibs.solve(problem, **HOW, workers=2).status == "UNSAT"
     assert heard

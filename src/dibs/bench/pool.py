@@ -9,25 +9,20 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import redirect_stdout
-from importlib import import_module
 from typing import Any
 
 from dibs.bench.experiment import Experiment
 from dibs.bench.instances import Instances
 from dibs.bench.runner import Bench, Columns, Performed, Task, described
+from dibs.cluster import AHEAD, DEATHS, connected, fetched
 from dibs.interrupt import interrupts_later
 from dibs.problem import InputError
-
-AHEAD = 2  # tasks for each worker that are handed out at once
-DEATHS = 5  # workers that may die in a row before the run gives up
-KNOCK = 5.0  # seconds to wait at the address of a cluster: Ray itself would wait for minutes
 
 # An experiment, its instances, and what the first process says of both: a worker must say the same.
 What = tuple[Experiment, Instances, Mapping[str, Any]]
@@ -125,38 +120,13 @@ def cluster(
     gpus_per_worker: float = 0.0,
 ) -> Performed:
     """On a Ray cluster; `address` "local" starts one here, with `workers` cores."""
-    try:
-        ray: Any = import_module("ray")
-    except ImportError:
-        raise InputError("a cluster needs Ray: pip install 'dibs[cluster]'") from None
-
-    _knock(address)
-    cores = {"num_cpus": workers} if address == "local" else {}
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster that is started here tells nobody
-    with redirect_stdout(sys.stderr):  # where Ray tells of workers that have died; the table goes to standard output
-        try:
-            ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level="error", **cores)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise InputError(f"no Ray cluster at {address}: {' '.join(str(error).split())}") from None
-        try:
-            there = ray.cluster_resources()
-            if gpus_per_worker > (gpus := there.get("GPU", 0)):
-                raise InputError(f"the cluster has {gpus:g} GPUs: a worker cannot have {gpus_per_worker:g}")
-            ahead = workers if workers and address != "local" else AHEAD * max(1, int(there.get("CPU", 1)))
-            yield from _remote(ray, experiment, instances, tasks, gpus_per_worker, ahead)
-        finally:
-            ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Raise if nobody listens at HOST:PORT."""
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not colon or not port.isdecimal():
-        return  # "local", "auto": Ray knows at once
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), KNOCK).close()
-    except (OSError, OverflowError) as error:
-        raise InputError(f"no Ray cluster at {address}: {getattr(error, 'strerror', None) or error}") from None
+    # Ray tells of workers that have died; the table goes to standard output.
+    with redirect_stdout(sys.stderr), connected(address, workers) as ray:
+        there = ray.cluster_resources()
+        if gpus_per_worker > (gpus := there.get("GPU", 0)):
+            raise InputError(f"the cluster has {gpus:g} GPUs: a worker cannot have {gpus_per_worker:g}")
+        ahead = workers if workers and address != "local" else AHEAD * max(1, int(there.get("CPU", 1)))
+        yield from _remote(ray, experiment, instances, tasks, gpus_per_worker, ahead)
 
 
 def _remote(
@@ -175,18 +145,4 @@ def _remote(
             return
         done, _ = ray.wait(list(waiting), num_returns=1)
         for one in done:
-            yield waiting.pop(one), _fetched(ray, one)
-
-
-def _fetched(ray: Any, one: Any) -> Columns:
-    """What a task has brought; what the worker refused, or its deaths, in one line."""
-    try:
-        columns: Columns = ray.get(one)
-    except ray.exceptions.RayTaskError as error:
-        if isinstance(error.cause, InputError):
-            raise error.cause from None
-        raise
-    except ray.exceptions.RayError as error:
-        first = str(error).strip().partition("\n")[0]
-        raise InputError(f"the cluster gave a task up after {DEATHS + 1} attempts: {first}") from None
-    return columns
+            yield waiting.pop(one), fetched(ray, one)

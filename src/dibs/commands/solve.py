@@ -58,6 +58,7 @@ def solve(
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
     workers: Annotated[int | None, Parameter(help="cores, for a file or one puzzle; default: all (--all: 1)")] = None,
+    cluster: Annotated[str | None, Parameter(help="address of a Ray cluster; `local` starts one here")] = None,
     limits: Annotated[InputLimits, Parameter(name="*")] = DEFAULT,
 ) -> int:
     """Solve a puzzle, or every puzzle of a file.
@@ -105,6 +106,9 @@ def solve(
     no guide); --seconds is as ever. Its decisions are counted as nodes, its
     conflicts as backtracks.
 
+    --cluster ADDRESS solves on a Ray cluster: many puzzles in batches, one
+    puzzle on all its cores (docs/SEARCH.md).
+
     --proof FILE (of dibs' own search and all engines but cp-sat) writes a DRAT
     proof of UNSAT, packed if the name ends in .xz; a puzzle's formula goes to
     FILE.cnf. With --max-solutions 2 it is a proof that there is no second one.
@@ -124,6 +128,8 @@ def solve(
     """
     if workers is not None and workers < 1:
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
+    if cluster is not None and proof is not None:
+        raise Refused("dibs: a proof is written here: give --proof or --cluster")
     text = source.find(puzzle)
     try:
         request = Request(policy, _wanted(given.as_dict(), every, unique), engine=engine)
@@ -133,7 +139,7 @@ def solve(
         raise Refused(f"dibs: {error}") from None
     with Interrupt() as interrupt:
         items = interrupt.reading(items)
-        run = _Run(interrupt, request, solver, json, workers, text, unique)
+        run = _Run(interrupt, request, solver, json, workers, text, unique, cluster)
         if plan:
             return run.planned(items)
         first = list(islice(items, 2))
@@ -142,6 +148,8 @@ def solve(
         if len(first) > 1 or not first:
             return run.many(chain(first, items))
         several = run.wanted > 1 and not unique and proof is None
+        if several and cluster is not None:
+            raise Refused("dibs: all solutions of one puzzle are found here: give --workers, not --cluster")
         return run.each(*first[0]) if several else run.one(*first[0])
 
 
@@ -164,6 +172,7 @@ class _Run:
         workers: int | None,
         given: source.Input,
         unique: bool,
+        cluster: str | None = None,
     ) -> None:
         self.interrupt = interrupt
         self.request = request
@@ -172,6 +181,7 @@ class _Run:
         self.workers = workers
         self.given = given
         self.unique = unique
+        self.cluster = cluster
         self.wanted = request.options.max_solutions
         self.tally = Tally()
         self.code = 0  # of --unique
@@ -179,6 +189,10 @@ class _Run:
 
     def solved(self, problems: Iterator[tuple[int, Instance]]) -> Iterator[list[answer.Answer]]:
         """Batches of answers. The search runs in threads, so that Ctrl-C is heard even while the kernel compiles."""
+        if self.cluster is not None:
+            from dibs import cluster
+
+            return cluster.solve_batches(problems, self.request, self.cluster, self.workers, self.interrupt.stop)
         return solve_batches(problems, self.solver, self.workers, self.interrupt.stop)
 
     def checked(self, line: int, item: Instance | InputError) -> Instance | InputError:

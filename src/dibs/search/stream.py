@@ -101,10 +101,10 @@ def _stream(
 def _timed(problems: Sequence[Instance], solver: Solver, first: int, stop: Event) -> tuple[list[Found | None], float]:
     """`_each`, and the seconds it took."""
     begin = monotonic()
-    return _each(problems, solver, range(first, first + len(problems)), stop), monotonic() - begin
+    return each(problems, solver, range(first, first + len(problems)), stop), monotonic() - begin
 
 
-def _each(problems: Sequence[Instance], solver: Solver, places: range, stop: Event) -> list[Found | None]:
+def each(problems: Sequence[Instance], solver: Solver, places: range, stop: Event) -> list[Found | None]:
     """Solve a batch; where it raises, each half by itself, down to those that raise: they have an exception."""
     try:
         return [*solver.run(problems, places, BLOCK, stop.is_set)]
@@ -113,8 +113,8 @@ def _each(problems: Sequence[Instance], solver: Solver, places: range, stop: Eve
             return [error]
     half = len(problems) // 2
     return [
-        *_each(problems[:half], solver, places[:half], stop),
-        *_each(problems[half:], solver, places[half:], stop),
+        *each(problems[:half], solver, places[:half], stop),
+        *each(problems[half:], solver, places[half:], stop),
     ]
 
 
