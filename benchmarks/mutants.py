@@ -229,7 +229,7 @@ MUTANTS = [
     ),
     Mutant(
         "workers: a cube gets lost",
-        "search/workers.py",
+        "search/nogoods/team.py",
         "self._cubes += cubes[1:]",
         "self._cubes += cubes[2:]",
         WORKERS,

@@ -233,7 +233,8 @@ class Session:
         if outcome.status is not Status.UNSAT:
             return outcome
         found, givens, added = self._search.failing, self._givens, self._added
-        failing = [self._words(one) for one in found if one in givens]
+        words = self._said  # a call may have hundreds of givens: most were named before
+        failing = [words[one] if one in words else self._words(one) for one in found if one in givens]
         failing += [said[one] for one in found if one in said and one not in givens]
         failing += [added[one] for one in found if one in added]
         return replace(outcome, failing=tuple(failing))
