@@ -19,7 +19,7 @@ from dibs.model.own_states import known_of, states_of
 from dibs.model.tasks import ManySolutionsTask
 from dibs.problem import InputError, Instance
 from dibs.search.root import roots
-from dibs.training import train
+from dibs.training import page, train
 from dibs.training.run import _Run
 from dibs.training.source import collect
 from dibs.training.verdict import WITH, WITHOUT, Times, Verdict
@@ -314,5 +314,16 @@ def test_the_verdict_follows_from_the_times() -> None:
     assert not twice.pays
     assert str(twice).startswith("Do not use this guide")
     assert twice.breaks_even == float("inf")
+    few = _verdict([0.1, 0.2, 0.3], [0.2, 0.1, 0.9])
+    assert str(few).startswith("Do not use this guide yet")
     noise = _verdict(rng.permutation(plain).tolist(), plain)
     assert not noise.pays, "the same times in another order are no gain"
+
+
+def test_other_engines_are_judged_on_the_instances_that_they_were_run_on() -> None:
+    """They are left out where time is short: their times are those of the first instances."""
+    own, plain = Times(WITH, (1.0, 1.0, 9.0, 9.0), 4), Times(WITHOUT, (4.0, 4.0, 20.0, 20.0), 4)
+    verdict = Verdict((own, plain, Times("kissat", (2.0, 2.0), 2)), 4, 30.0, 60.0)
+    assert verdict.beside(verdict.peers[0]) == 1
+    assert "faster than kissat (1 s against 2 s on average)" in str(verdict)
+    assert [line.cells[1] for line in page.table(verdict).lines] == ["4 of 4", "4 of 4", "2 of 2"]

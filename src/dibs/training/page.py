@@ -23,7 +23,8 @@ def page(folder: Path, given: Collected, verdict: Verdict) -> str:
         (
             str(verdict),
             f"{verdict.instances} instances, all contenders in turn on each, in one process; the guide's time is "
-            f"included, and an instance without an answer counts as the limit of {verdict.limit:g} s.",
+            f"included, and an instance without an answer counts as the limit of {verdict.limit:g} s. Where there was "
+            "not time for all, other engines were run on the first of them only.",
         ),
         (table(verdict),),
         (_against(verdict),) if verdict.peers else (),
@@ -48,7 +49,7 @@ def table(verdict: Verdict) -> Tabular:
     """Share solved and seconds of each contender."""
     columns = (Column("contender"), Column("solved"), Column("p50, s"), Column("p95, s"), Column("mean, s"))
     lines = [
-        Line((one.name, f"{one.solved} of {verdict.instances}", *map(number, (one.p50, one.p95, one.mean))))
+        Line((one.name, f"{one.solved} of {len(one.seconds)}", *map(number, (one.p50, one.p95, one.mean))))
         for one in verdict.times
     ]
     return Tabular("times", "Seconds to the answer", columns, tuple(lines))
@@ -80,8 +81,9 @@ def _against(verdict: Verdict) -> Picture:
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
-        axes.loglog(best.seconds, verdict.of(WITH).seconds, ".", markersize=4)
-        least = min(*best.seconds, *verdict.of(WITH).seconds)
+        own = verdict.of(WITH).seconds[: len(best.seconds)]
+        axes.loglog(best.seconds, own, ".", markersize=4)
+        least = min(*best.seconds, *own)
         axes.plot([least, verdict.limit], [least, verdict.limit], linewidth=0.8, color="grey")
         axes.set_xlabel(f"{best.name}, s")
         axes.set_ylabel("with this guide, s")

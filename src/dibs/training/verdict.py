@@ -1,7 +1,8 @@
 """Whether a guide pays: dibs with and without it and every engine that is installed, on instances it has not seen.
 
 One process, one instance after the other, all contenders in turn on each. All of a contender's time is on the clock,
-the guide's included. A contender that has no answer within the limit has used all of it.
+the guide's included. A contender that has no answer within the limit has used all of it. Where there is not time
+for all, other engines are run on the first instances only: what is to be said is first of all whether the guide helps.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ WITH, WITHOUT = "dibs, this guide", "dibs"
 DRAWS = 1_000  # of the bootstrap
 SURE = 0.9  # of the draws must say so
 WORTH = 0.95  # of the time without: less of a gain is none
+PEERS = 0.6  # of the time: after it, other engines are not run any more
+LEAST = 3  # instances, however long they take
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ class Times:
     """Of one contender."""
 
     name: str
-    seconds: tuple[float, ...]  # of each instance; the limit where it was not solved
+    seconds: tuple[float, ...]  # of each instance that it was run on; the limit where it was not solved
     solved: int
 
     @property
@@ -83,18 +86,25 @@ class Verdict:
         gain = self.of(WITHOUT).mean - self.of(WITH).mean
         return self.training / gain if self.training and self.pays and gain > 0 else inf
 
+    def beside(self, peer: Times) -> float:
+        """The mean time with the guide on the instances that a peer was run on."""
+        return float(np.mean(self.of(WITH).seconds[: len(peer.seconds)]))
+
     def __str__(self) -> str:
         own, plain = self.of(WITH), self.of(WITHOUT)
         p50, p95 = own.p50 / plain.p50, own.p95 / plain.p95
         ratios = f"with it dibs takes {p50:.2f} of the time at the median and {p95:.2f} at p95 ({self._solved()})"
         if not self.pays:
+            if own.mean < WORTH * plain.mean:
+                return f"Do not use this guide yet: {ratios}, but on too few instances to be sure; judge it on more."
             better = min(self.times, key=lambda one: one.mean)
             return f"Do not use this guide: {ratios}; the quickest here is {better.name}."
         best = min(self.peers, key=lambda one: one.mean, default=None)
         beside = ""
         if best is not None:
-            faster = "faster than" if own.mean < best.mean else "but slower than"
-            beside = f", {faster} {best.name} ({_seconds(own.mean)} against {_seconds(best.mean)} on average)"
+            mean = self.beside(best)
+            faster = "faster than" if mean < best.mean else "but slower than"
+            beside = f", {faster} {best.name} ({_seconds(mean)} against {_seconds(best.mean)} on average)"
         paid = f"; training has paid after {self.breaks_even:,.0f} instances" if self.training else ""
         return f"Use this guide: {ratios}{beside}{paid}."
 
@@ -128,7 +138,7 @@ def judge(
     training: float = 0.0,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Verdict:
-    """Run all contenders on as many of the instances as `seconds` allow, at least on three."""
+    """Run all contenders on as many of the instances as `seconds` allow, at least on LEAST."""
     limits = {"max_seconds": limit}
     requests = {WITH: Request("auto", {"guide": str(guide), **limits}), WITHOUT: Request("auto", limits)}
     requests |= {name: Request(None, limits, engine=name) for name in ENGINES if installed(name)}
@@ -136,17 +146,19 @@ def judge(
     contenders = [Contender(row, instances[:1], loads) for row in rows]
     times: dict[str, list[float]] = {row.name: [] for row in rows}
     solved = dict.fromkeys(times, 0)
-    end = monotonic() + seconds
-    done = 0
+    begin, done = monotonic(), 0
     for place, instance in enumerate(instances):
-        if place >= 3 and monotonic() > end:
+        took = monotonic() - begin
+        if place >= LEAST and took > seconds:
             break
+        if place >= LEAST and took > PEERS * seconds:
+            contenders = contenders[:2]  # with the guide and without it
         for turn in range(len(contenders)):
             one = contenders[(place + turn) % len(contenders)]
             timed = one.solve(instance, place)
             answered = timed.outcome.status is not Status.LIMIT
-            took = timed.outcome.seconds + timed.outcome.guide_seconds
-            times[one.row.name].append(min(took, limit) if answered else limit)
+            all_of_it = timed.outcome.seconds + timed.outcome.guide_seconds
+            times[one.row.name].append(min(all_of_it, limit) if answered else limit)
             solved[one.row.name] += answered
         done += 1
         progress(done, len(instances))
