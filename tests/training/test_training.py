@@ -19,7 +19,7 @@ from dibs.model.own_states import known_of, states_of
 from dibs.model.tasks import ManySolutionsTask
 from dibs.problem import InputError, Instance
 from dibs.search.root import roots
-from dibs.training import page, train
+from dibs.training import export_states, page, train
 from dibs.training.run import _Run
 from dibs.training.source import collect
 from dibs.training.verdict import WITH, WITHOUT, Times, Verdict
@@ -327,3 +327,25 @@ def test_other_engines_are_judged_on_the_instances_that_they_were_run_on() -> No
     assert verdict.beside(verdict.peers[0]) == 1
     assert "faster than kissat (1 s against 2 s on average)" in str(verdict)
     assert [line.cells[1] for line in page.table(verdict).lines] == ["4 of 4", "4 of 4", "2 of 2"]
+
+
+def test_states_and_labels_are_files_for_other_peoples_training(tmp_path: Path) -> None:
+    import polars
+
+    count = export_states(committees, tmp_path / "s.safetensors", instances=6)
+    assert count == export_states(committees, tmp_path / "s.parquet", instances=6)
+    rows, one = polars.read_parquet(tmp_path / "s.parquet"), load_file(tmp_path / "s.safetensors")
+    assert len(rows) == count == len(one["instance"])
+    for i, row in enumerate(rows.to_dicts()):
+        literals = slice(*one["state"][i : i + 2])
+        assert one["target"][literals].tolist() == pytest.approx(row["target"])
+        assert ((one["target"][literals] >= 0) & (one["target"][literals] <= 1)).all()
+        begin = one["begin"][one["state"][i] : one["state"][i + 1] + 1]
+        assert one["group"][begin[0] : begin[-1]].tolist() == row["group"]
+        groups = slice(*one["first"][i : i + 2])
+        assert one["kind"][groups].tolist() == row["kind"]
+        assert one["most"][groups].tolist() == row["most"]
+        structure = committees(row["instance"]).problem().structure
+        assert max(row["literal"]) < structure.literals
+    with pytest.raises(InputError, match="must end in"):
+        export_states(committees, tmp_path / "s.csv")
