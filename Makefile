@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers
+.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -53,6 +53,10 @@ chromium:
 # A million (problem, options, guide) triples against a SAT solver, on two cores (within an hour; TRIPLES=1000 fewer).
 agreement: $(VENV)/.test-installed
 	PYTHONPATH=tests/support $(BIN)/python benchmarks/agreement.py $(if $(TRIPLES),--triples $(TRIPLES))
+
+# 20,000 random problems with bounds, groups of up to 1,000 literals among them, under all options and bad guides (PROBLEMS=400 fewer).
+agreement-bounded: $(VENV)/.test-installed
+	PYTHONPATH=tests/support $(BIN)/python benchmarks/agreement.py --bounded $(or $(PROBLEMS),20000)
 
 # The 10,000 random problems of the tests under all options and guides together, 10,000 formulas, and 7,500 draws of random
 # options from Python and the shell (half an hour).

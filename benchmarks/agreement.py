@@ -1,12 +1,15 @@
 """A million (problem, options, guide) triples against a SAT solver: `make agreement`.
 
     PYTHONPATH=tests/support python benchmarks/agreement.py --triples 1000000 --seed 0 --workers 2
+    PYTHONPATH=tests/support python benchmarks/agreement.py --bounded 20000
 
 Random small problems of all families, half of them falling into parts that have nothing to do with one another
 (isolated and empty groups, unused literals and variables), are counted by a SAT solver, and then searched under random
 options and guides of every bad kind, by engines that hold many of them and with stores of nogoods that are too small;
 problems with bounds are among them, and several solutions by nogoods.
 Status, number of solutions and solution must be right in every triple; options that dibs refuses are counted apart.
+
+`--bounded N`: N problems with bounds and no others, groups that overlap, are empty, or have up to 1,000 literals.
 
 Work comes in pieces, each a function of the seed and its number: `--first 120` goes on after 120 of them.
 """
@@ -33,11 +36,12 @@ from dibs.search.options import OF_GUIDES, OF_TREE
 from dibs.solving import solve_together, solver
 from guides import BAD, SURE, Scored, meddling
 from judge import solutions
-from randoms import bounded, cnf, formula, formulas, latin, problem, siblings, sudoku, union
+from randoms import bounded, cnf, formula, formulas, latin, problem, siblings, sudoku, tight, union, wide
 from stores import SMALL, patched
 
 MOST = 12  # solutions counted
 WAYS = 48  # options and guides that the problems of a piece meet
+BOUNDED_WAYS = 8  # the same, of problems with bounds alone
 SHOWN = 20  # faults that are kept in words
 
 GUIDES = {**BAD, **SURE, "meddling": meddling}
@@ -71,6 +75,7 @@ class Tally:
     """What became of the triples."""
 
     pieces: int = 0
+    problems: int = 0
     triples: int = 0
     refused: int = 0  # not triples: dibs does not take these options together
     limits: int = 0  # ended with LIMIT, as they were asked to
@@ -79,12 +84,12 @@ class Tally:
     words: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
-        for name in ("pieces", "triples", "refused", "limits", "wrong", "exceptions"):
+        for name in ("pieces", "problems", "triples", "refused", "limits", "wrong", "exceptions"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.words = (self.words + other.words)[:SHOWN]
 
     def __str__(self) -> str:
-        return f"{self.triples:,} triples: {self.wrong} wrong, {self.exceptions} exceptions"
+        return f"{self.problems:,} problems, {self.triples:,} triples: {self.wrong} wrong, {self.exceptions} exceptions"
 
 
 def run(triples: int, seed: int, report: Callable[[Tally], None] = lambda _: None, first: int = 0) -> Tally:
@@ -98,14 +103,14 @@ def run(triples: int, seed: int, report: Callable[[Tally], None] = lambda _: Non
     return found
 
 
-def piece(seed: int, number: int) -> Tally:
+def piece(seed: int, number: int, only_bounded: bool = False) -> Tally:
     """Some problems under WAYS options each."""
     rng = np.random.default_rng((seed, number))
-    problems = _problems(rng)
+    problems = _bounded_problems(rng) if only_bounded else _problems(rng)
     known = [solutions(each, MOST) for each in problems]
-    found = Tally(pieces=1)
-    for _ in range(WAYS):
-        options, guide = _way(rng)
+    found = Tally(pieces=1, problems=len(problems))
+    for _ in range(BOUNDED_WAYS if only_bounded else WAYS):
+        options, guide = _way(rng, only_bounded)
         small = rng.random() < 0.5
         taken = [one for one in zip(problems, known, strict=True) if _taken(one[0], options, guide)]
         found.refused += len(problems) - len(taken)
@@ -146,14 +151,21 @@ def _problems(rng: np.random.Generator) -> list[Instance]:
     return made
 
 
-def _way(rng: np.random.Generator) -> tuple[dict[str, Any], tuple[str, bool] | None]:
-    """Options, and a guide's name with whether it is static."""
+def _bounded_problems(rng: np.random.Generator) -> list[Instance]:
+    made: list[Instance] = [bounded(rng) for _ in range(24)]
+    return [*made, *(tight(rng) for _ in range(6)), *(wide(rng) for _ in range(10))]
+
+
+def _way(rng: np.random.Generator, only_bounded: bool = False) -> tuple[dict[str, Any], tuple[str, bool] | None]:
+    """Options, and a guide's name with whether it is static. `only_bounded`: for the search that takes bounds."""
     options = {
         name: values[int(rng.integers(len(values)))]
         for name, values in FIELDS.items()
         if rng.random() < RARE.get(name, 0.5)
     }
     guide = (str(rng.choice(list(GUIDES))), bool(rng.random() < 0.3)) if rng.random() < 0.7 else None
+    if only_bounded:
+        options["strategy"] = "nogoods"
     if options.get("strategy") == "nogoods" and rng.random() < 0.95:
         options = {name: value for name, value in options.items() if name not in OF_TREE}
         if options.get("level") == "eliminate":
@@ -220,16 +232,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="pieces that were done before")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--bounded", type=int, default=0, help="so many problems with bounds, and no others")
     given = parser.parse_args()
+    if given.bounded:
+        given.triples = 0
     found, begin = Tally(), perf_counter()
     solve_together([cnf(np.random.default_rng(0))])  # compiles once, before there are processes
     pool = ProcessPoolExecutor(given.workers, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
     ahead: deque[Future[Tally]] = deque()
     numbers = count(given.first)
     try:
-        while found.triples < given.triples:
+        while found.triples < given.triples or found.problems < given.bounded:
             while len(ahead) < 2 * given.workers:
-                ahead.append(pool.submit(piece, given.seed, next(numbers)))
+                ahead.append(pool.submit(piece, given.seed, next(numbers), given.bounded > 0))
             found.add(ahead.popleft().result())
             took = perf_counter() - begin
             line = f"{found}; {found.pieces:,} pieces, {found.triples / took:.0f} a second, {took:.0f} s"
@@ -243,7 +258,8 @@ def main() -> None:
     rate = found.triples / took
     print(f"{found.refused:,} refused, {found.limits:,} at a limit, {took:.0f} s, {rate:.0f} triples a second")
     print(found)
-    sys.exit(found.wrong + found.exceptions > 0 or found.triples < given.triples)
+    done = found.triples >= given.triples and found.problems >= given.bounded
+    sys.exit(found.wrong + found.exceptions > 0 or not done)
 
 
 if __name__ == "__main__":

@@ -117,6 +117,39 @@ def tight(rng: np.random.Generator) -> Problem:
     return Problem(n, groups=groups, at_least_one=clauses, exactly_one=[rng.choice(n, 4, replace=False).tolist()])
 
 
+def wide(rng: np.random.Generator) -> Problem:
+    """Groups with bounds of up to 1,000 literals, which overlap and have a few negations; few of them are true.
+
+    Bounds are about a planted solution, or one off it; in half of them all but some literals are given.
+    """
+    n = int(rng.integers(70, 1001))
+    true = rng.random(n) < rng.uniform(0, 6) / n
+    groups, special = [], []
+    for _ in range(int(rng.integers(1, 5))):
+        some = rng.choice(n, int(n ** rng.uniform(0.3, 1.0)), replace=False).tolist()
+        few = int(rng.integers(0, 4))
+        flipped = rng.random() < 0.2  # "all but a few of these" in place of "a few of these"
+        members = [Not(i) if (place < few) != flipped else i for place, i in enumerate(some)]
+        count = sum(bool(true[i]) != ((place < few) != flipped) for place, i in enumerate(some))
+        least = max(0, count - int(rng.integers(0, 3))) if rng.random() < 0.7 else 0
+        most = min(len(some), count + int(rng.integers(0, 3))) if rng.random() < 0.8 else len(some)
+        if rng.random() < 0.1:  # one off
+            least, most = (least, count - 1) if rng.random() < 0.5 and least < count else (min(count + 1, most), most)
+        groups.append((least, max(least, most), members))
+        special.append(rng.choice(n, int(rng.integers(1, 5)), replace=False).tolist())
+    free = rng.choice(n, int(rng.integers(0, 9)), replace=False)
+    given = (
+        np.setdiff1d(np.arange(n), free).tolist() if rng.random() < 0.5 else rng.choice(n, 3, replace=False).tolist()
+    )
+    return Problem(
+        n,
+        groups=groups,
+        at_least_one=[[*some, Not(some[0])] if rng.random() < 0.5 else some for some in special[:2]],
+        at_most_one=special[2:],
+        given=[i if true[i] else Not(i) for i in given],
+    )
+
+
 def _part(rng: np.random.Generator) -> Problem:
     """A small problem to be joined with others."""
     match int(rng.integers(0, 5)):
