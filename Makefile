@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded
+.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded bench-own
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -101,6 +101,10 @@ bench-mixed: $(VENV)/.test-installed
 bench-formulas: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/formulas.py
 	$(BIN)/python benchmarks/formulas.py --named
+
+# Queens, pentominoes, and how long nogoods are where groups have bounds (some minutes).
+bench-own: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/own.py
 
 # One large Latin square in a fresh process, against the engines: everything loaded on the clock.
 # FIRST=1: what the first answers cost where nothing is compiled yet, in CPU seconds.

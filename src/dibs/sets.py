@@ -8,10 +8,10 @@ that a sample of a whole set is the same for everybody.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -75,9 +75,9 @@ class InstanceSet:
             raise InputError(f"is damaged: {self.named(odd)} is not of {self.name}; {how(self)}", str(self.path))
         return found
 
-    def posed(self) -> list[Instance]:
-        """The instances of what is here."""
-        return self.load()
+    def posed(self, items: Iterable[Any]) -> list[Callable[[], Instance]]:
+        """What makes the instances of items, one or more of each: that takes a moment, and few may be wanted."""
+        return [partial(_itself, one) for one in items]
 
     def stored(self) -> Iterator[Any]:
         yield from _plain(self.path, self.family)
@@ -109,8 +109,8 @@ class CarSet(InstanceSet):
     def has(self, one: Any) -> bool:
         return isinstance(one, CarOrders) and one.cars in self.SIZES and one.capacity == CAPACITY
 
-    def posed(self) -> list[Instance]:
-        return [one.posed() for one in self.load()]
+    def posed(self, items: Iterable[CarOrders]) -> list[Callable[[], Instance]]:
+        return [one.posed for one in items]
 
     def stored(self) -> Iterator[CarOrders]:
         yield from _parsed(self, CarOrders.parse)
@@ -140,13 +140,13 @@ class GraphSet(InstanceSet):
     def has(self, one: Any) -> bool:
         return isinstance(one, Graph) and digest(one) in known_colours()
 
-    def posed(self) -> list[Instance]:
-        found: list[Instance] = []
-        for graph in self.load():
-            about = known_colours()[digest(graph)]
-            for colours in range(about.enough, about.enough - 1 - about.proved, -1):
-                found.append(graph.posed(about.name, colours))
-        return found
+    def posed(self, items: Iterable[Graph]) -> list[Callable[[], Instance]]:
+        known = [(graph, known_colours()[digest(graph)]) for graph in items]
+        return [
+            partial(graph.posed, about.name, colours)
+            for graph, about in known
+            for colours in range(about.enough, about.enough - 1 - about.proved, -1)
+        ]
 
     def stored(self) -> Iterator[Graph]:
         yield from _parsed(self, Graph.parse)
@@ -167,6 +167,10 @@ def known_colours() -> Mapping[str, Colours]:
     rows = (files("dibs") / "data" / "colouring.txt").read_text("ascii").splitlines()
     words = [row.split() for row in rows if row[0] != "#"]
     return {code: Colours(name, int(k), proved == "proved", source) for code, name, k, proved, source in words}
+
+
+def _itself(one: Instance) -> Instance:
+    return one
 
 
 def _parsed(one: InstanceSet, parse: Any) -> Iterator[Any]:

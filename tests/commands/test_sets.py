@@ -200,7 +200,8 @@ def test_graphs(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "any name"
     path.write_text("c both ways\np edge 25 320\n" + "".join(f"e {b} {a}\n" for a, b in reversed(edges)) + "e 3 3\n")
     assert run("data", "get", "colouring", "--from", path).out.startswith("colouring: 1 instances, 1 of 89 are here")
-    five, four = SETS["colouring"].posed()
+    [graph] = SETS["colouring"].load()
+    five, four = (posed() for posed in SETS["colouring"].posed([graph]))
     assert [one.line() for one in (five, four)] == ["queen5_5, 5 colours", "queen5_5, 4 colours"]
     assert [dibs.solve(one).status for one in (five, four)] == ["SAT", "UNSAT"]
     colour = {literal // 5: literal % 5 for literal in dibs.solve(five).solution}

@@ -132,14 +132,14 @@ class InstanceKind:
     def _imported(self, count: int, seed: int) -> Iterator[Instance]:
         """Drawn by the seed from what is here of the set."""
         assert self.set is not None
-        some: list[Any] = SETS[self.set].posed()
-        if self.order is not None:
-            some = [one for one in some if one.size == self.order]
+        of = SETS[self.set]
+        some = [one for one in of.load() if self.order is None or one.size == self.order]
         if self.filled is not None:
             some = [one for one in some if round((one.values > 0).mean(), 2) == round(self.filled, 2)]
         if not some:
-            raise InputError(f"nothing of {self.label} is here: {how(SETS[self.set])}")
-        return iter([some[i] for i in np.random.default_rng(seed).permutation(len(some))[:count]])
+            raise InputError(f"nothing of {self.label} is here: {how(of)}")
+        posed = of.posed(some)
+        return iter([posed[i]() for i in np.random.default_rng(seed).permutation(len(posed))[:count]])
 
 
 def _number(value: Any) -> bool:
