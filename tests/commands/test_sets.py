@@ -15,6 +15,7 @@ from dibs.bench.instances import chosen
 from dibs.bench.kinds import InstanceKind
 from dibs.generate import latin, sudoku
 from dibs.problem import InputError
+from dibs.problem.stated import Graph
 from dibs.sets import SETS
 from shell import Run, runner
 
@@ -213,6 +214,25 @@ def test_graphs(run: Run, tmp_path: Path) -> None:
     SETS["colouring"].path.write_text("1-2 3\n")
     with pytest.raises(InputError, match="is damaged; `dibs data get colouring"):
         SETS["colouring"].load()
+
+
+def test_colours_in_their_order_lose_no_colouring() -> None:
+    """As many colours as are enough, found without that order, are enough with it, and one less is not."""
+    rng = np.random.default_rng(4)
+    for _ in range(12):
+        n = int(rng.integers(4, 13))
+        edges = [(a, b) for a in range(1, n + 1) for b in range(a + 1, n + 1) if rng.random() < rng.choice([0.2, 0.5])]
+        if not edges:
+            continue
+        nodes = sorted({node for edge in edges for node in edge})
+        for colours in range(1, 6):
+            m = dibs.Model()
+            choice = {node: m.choice(node, range(colours)) for node in nodes}
+            for edge in edges:
+                for colour in range(colours):
+                    m.at_most(1, [choice[node] == colour for node in edge])
+            posed = Graph(tuple(edges)).posed("random", colours)
+            assert dibs.solve(posed).status == m.solve().status
 
 
 @pytest.mark.shared_data

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
-from dibs.problem.own import Bounds, Problem
+from dibs.problem.own import Bounds, Not, Problem
 from dibs.problem.text import InputError, open_text
 
 CAPACITY: tuple[tuple[int, int], ...] = (
@@ -19,6 +19,8 @@ CAPACITY: tuple[tuple[int, int], ...] = (
     (2, 5),
     (1, 5),
 )  # where a file of CSPLib does not say: p of any q cars
+
+ORDERED = 60  # nodes whose new colours come in order: later ones have seen most of them
 
 
 class Stated(Problem):
@@ -137,16 +139,24 @@ class Graph(NamedTuple):
     def posed(self, name: str, colours: int) -> Stated:
         """Literal `colours` x i + c: the i-th node has colour c.
 
-        Edges are covered by cliques, at most one of which has a colour; the largest has its colours given.
+        Edges are covered by cliques, of which at most one node has a colour. Colours can change places: so the largest
+        clique has its colours given, and the others come in their order, each after the one before it.
         """
         near = self.near()
         cliques = covering(near)
         at = {node: colours * i for i, node in enumerate(sorted(near))}
+        fixed = max(cliques, key=len)[:colours]
+        later = by_neighbours(near, fixed, ORDERED)
         found = Stated(
             colours * len(at),
             exactly_one=[range(first, first + colours) for first in at.values()],
             at_most_one=[[at[node] + c for node in clique] for clique in cliques for c in range(colours)],
-            given=[at[node] + c for c, node in enumerate(max(cliques, key=len)[:colours])],
+            at_least_one=[
+                [Not(at[node] + c), *(at[other] + c - 1 for other in later[:i])]
+                for c in range(len(fixed) + 1, colours)
+                for i, node in enumerate(later)
+            ],
+            given=[at[node] + c for c, node in enumerate(fixed)],
         )
         found.text = f"{name}, {colours} colours"
         return found
@@ -163,6 +173,24 @@ def read_graph(path: str) -> Graph:
         raise InputError("is no graph as DIMACS has them", name)
     pairs = {(min(a, b), max(a, b)) for a, b in ((int(row[1]), int(row[2])) for row in edges) if a != b}
     return Graph(tuple(sorted(pairs)))
+
+
+def by_neighbours(near: dict[int, set[int]], first: list[int], most: int) -> list[int]:
+    """Up to `most` nodes that come after the first ones, each with as many neighbours before it as there can be."""
+    before = dict.fromkeys(near, 0)
+    found: list[int] = []
+    for node in first:
+        del before[node]
+    for node in first:
+        for other in near[node] & before.keys():
+            before[other] += 1
+    while before and len(found) < most:
+        node = max(before, key=lambda node: (before[node], len(near[node]), -node))
+        del before[node]
+        found.append(node)
+        for other in near[node] & before.keys():
+            before[other] += 1
+    return found
 
 
 def covering(near: dict[int, set[int]]) -> list[list[int]]:
