@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded bench-own
+.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -62,6 +62,14 @@ agreement-bounded: $(VENV)/.test-installed
 # options from Python and the shell (half an hour).
 all-options: $(VENV)/.test-installed
 	$(BIN)/python -m pytest tests/search/test_answers.py tests/search/external/test_engines_agree.py tests/commands/test_every_option.py --all-options
+
+# CPMpy's own tests with dibs as the solver: CPMPY=folder is a checkout of CPMpy, whose own version is tested (hours for all of them;
+# TESTS="tests/test_solverinterface.py" some).
+CPMPY_TESTS := tests/test_solverinterface.py tests/test_solvers_solhint.py tests/test_solveAll.py tests/test_globalconstraints.py \
+  tests/test_solvers.py tests/test_constraints.py
+cpmpy-suite: $(VENV)/.test-installed
+	test -n "$(CPMPY)" || { echo "CPMPY=folder: a checkout of https://github.com/CPMpy/cpmpy"; exit 1; }
+	cd "$(CPMPY)" && PYTHONPATH=. $(abspath $(BIN))/python -m pytest -q -p dibs.cpmpy --solver=dibs -W ignore --tb=line $(or $(TESTS),$(CPMPY_TESTS))
 
 # The nogood search on ten kinds of problems that fall apart, a million failures each, every nogood verified (hours;
 # CONFLICTS=20000 is a minute).

@@ -355,6 +355,18 @@ def test_formulas_that_are_not_easy_are_for_cadical() -> None:
     assert dibs.plan(random3, max_solutions=2).search == "tree"
 
 
+def test_a_few_bounds_among_many_clauses_are_for_cadical_too() -> None:
+    rng = np.random.default_rng(2)
+    clauses = [((rng.permutation(40)[:3] + 1) * rng.choice([-1, 1], 3)).tolist() for _ in range(150)]
+    few, many = CNF(40, clauses, [(0, 2, range(1, 11))]), CNF(40, clauses[:20], [(0, 2, range(1, 11))])
+    plan = dibs.plan(few)
+    assert (plan.search, plan.first, plan.guided) == ("cadical195", "nogoods", False)
+    assert dibs.plan(many).search == dibs.plan(few, max_solutions=2).search == "nogoods"
+    for least in range(4):  # and the answers are right
+        formula = CNF(40, clauses, [(least, 2 if least < 3 else 3, range(1, 11))])
+        assert dibs.solve(formula).status == dibs.solve(formula, strategy="nogoods").status
+
+
 def test_formulas_without_python_sat(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "pysat", raising=False)
     monkeypatch.setattr("dibs.search.formulas.find_spec", lambda name: None)

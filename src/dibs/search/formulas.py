@@ -17,6 +17,7 @@ from dibs.search.external.registry import ENGINES
 
 ENGINE = "cadical195"
 NODES = 1_000  # of the nogood search before CaDiCaL
+CLAUSES = 100  # for each group with bounds, at least, in a formula that CaDiCaL takes over
 DISTINCT = 0.95  # sets of variables over clauses, at least, in a random formula
 
 
@@ -31,6 +32,17 @@ def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | N
         extra = ENGINES[ENGINE].extra
         return None, f"nogoods to the end: CaDiCaL needs {ENGINES[ENGINE].needs}, pip install 'dibs[{extra}]'"
     return ENGINE, "a formula that is not easy is for CaDiCaL"
+
+
+def clausal(structure: Structure, solutions: int) -> bool:
+    """Whether it is a formula for CaDiCaL, bounds or not: a group with bounds has a hundred clauses or more beside it.
+
+    Where bounds are most of it, the nogood search, which counts, is for all of it. So it is for several `solutions`.
+    """
+    if structure.family == "cnf":
+        return True
+    groups = int(np.count_nonzero(structure.beyond)) if structure.family == "knf" else 0
+    return solutions == 1 and 0 < groups * CLAUSES <= structure.groups - structure.decisions - groups
 
 
 def random_like(structure: Structure) -> bool:

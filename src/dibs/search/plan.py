@@ -17,7 +17,7 @@ from typing import Any
 
 from dibs.problem.structure import WIDEST, Structure
 from dibs.search.external.registry import ENGINES, check_guide, find
-from dibs.search.formulas import NODES, engine_after, random_like
+from dibs.search.formulas import NODES, clausal, engine_after, random_like
 from dibs.search.guidance import Guidance, suited_name
 from dibs.search.options import (
     ALIASES,
@@ -201,7 +201,7 @@ class Request:
             search = "nogoods"
             options = self._nogood_options(options, structure)
             if "strategy" not in self.explicit and "root" not in self.explicit:
-                if structure.family == "cnf":
+                if clausal(structure, options.max_solutions):
                     return self._formula(structure, Plan(search, options, guidance, guided, tuple(notes)))
                 easy, why = self._why_nogoods(structure)
                 notes.append(why)
