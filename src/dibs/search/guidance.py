@@ -32,9 +32,11 @@ class Guidance:
 
     def __post_init__(self) -> None:
         check(self)
-        idle = [f.name for f in fields(self) if f.name != "guide" and getattr(self, f.name) != f.default]
-        if self.guide is None and idle:
-            raise ValueError(f"{idle[0]} = {getattr(self, idle[0])!r} is a setting of a guide: name one with guide")
+        if self.guide is None:
+            for f in fields(self):
+                if getattr(self, f.name) != f.default:
+                    value = getattr(self, f.name)
+                    raise ValueError(f"{f.name} = {value!r} is a setting of a guide: name one with guide")
 
     @property
     def settings(self) -> dict[str, Any]:

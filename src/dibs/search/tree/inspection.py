@@ -55,7 +55,8 @@ class Inspected(Searcher):
 
     def decided(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """[rows] whether the search has its answer: not at a limit, not stopped."""
-        return np.isin(self._phase(rows), (state.SAT, state.UNSAT))
+        phase = self._phase(rows)
+        return (phase == state.SAT) | (phase == state.UNSAT)
 
     def nodes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         nodes: NDArray[np.int64] = self._searches.counts[rows, state.NODES]
