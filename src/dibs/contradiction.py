@@ -49,7 +49,7 @@ class Why:
     @property
     def givens(self) -> tuple[Any, ...]:
         """The givens among the parts, as a session takes them."""
-        return tuple(part.said for part in self.parts if part.kind == "given")
+        return tuple(part.words for part in self.parts if part.kind == "given")
 
     @property
     def constraints(self) -> tuple[str, ...]:

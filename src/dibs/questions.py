@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dibs.problem.over import literals_over
 from dibs.problem.structure import Instance
+from dibs.problem.words import literals_over
 from dibs.search.contract import Ranks
 from dibs.search.options import ALIASES, LIMITS
 from dibs.search.outcome import Outcome, Status
@@ -77,10 +77,10 @@ def solutions(
     if options.get("proof") is not None:
         raise ValueError("solutions takes no proof: say max_solutions, and solve")
     instance = instance_of(problem)
-    said = {**options, "max_solutions": MOST if limit is None else limit}
-    if over is not None and "root" not in said:
-        said = {"strategy": "nogoods", **said}
-    found = solver(guide, policy, said, workers)
+    explicit = {**options, "max_solutions": MOST if limit is None else limit}
+    if over is not None and "root" not in explicit:
+        explicit = {"strategy": "nogoods", **explicit}
+    found = solver(guide, policy, explicit, workers)
     mask = None if over is None else literals_over(instance, over)
     return Solutions(found.stream(instance, mask))
 
@@ -90,8 +90,8 @@ def count_solutions(problem: Any, limit: int = 1000, **options: Any) -> int:
     limits = {*LIMITS, *ALIASES} - {"seed"}
     if cut := sorted(options.keys() & limits):
         raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
-    said = {**options, "max_solutions": limit}
-    found = solver(said.pop("guide", None), said.pop("policy", None), said, said.pop("workers", 1))
+    explicit = {**options, "max_solutions": limit}
+    found = solver(explicit.pop("guide", None), explicit.pop("policy", None), explicit, explicit.pop("workers", 1))
     found.count = True
     [outcome] = found.run([instance_of(problem)], block=1)
     assert outcome is not None

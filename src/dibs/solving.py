@@ -31,11 +31,11 @@ def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any
     """What the keyword arguments of all these calls make. `workers`: cores for one instance."""
     if workers < 1:
         raise ValueError(f"workers = {workers}: it must be 1 or more")
-    said = dict(options)
-    engine, proof = said.pop("engine", "own"), said.pop("proof", None)
+    explicit = dict(options)
+    engine, proof = explicit.pop("engine", "own"), explicit.pop("proof", None)
     if isinstance(guide, str):
-        said, guide = {**said, "guide": guide}, None
-    found = ready(Request(policy, said, own_guide=guide is not None, engine=engine), guide, proof)
+        explicit, guide = {**explicit, "guide": guide}, None
+    found = ready(Request(policy, explicit, own_guide=guide is not None, engine=engine), guide, proof)
     found.workers = workers
     return found
 

@@ -112,12 +112,12 @@ def _dumped(fields: dict[str, Any]) -> str:
 def failure(error: Exception, file: str, line: int) -> InputError:
     """Why the puzzle at that line has no answer, in one line."""
     if isinstance(error, MemoryError):
-        said = "there is not enough memory for it"
+        message = "there is not enough memory for it"
     else:
-        said = " ".join(str(error).split())
-        if not isinstance(error, ValueError) or not said:  # nobody meant it for a user's eyes: say what it is
-            said = f"{type(error).__name__}: {said}".removesuffix(": ")
-    return InputError(said, file, line)
+        message = " ".join(str(error).split())
+        if not isinstance(error, ValueError) or not message:  # nobody meant it for a user's eyes: say what it is
+            message = f"{type(error).__name__}: {message}".removesuffix(": ")
+    return InputError(message, file, line)
 
 
 def exit_code(instance: Instance, outcome: Outcome) -> int:

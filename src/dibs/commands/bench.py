@@ -97,9 +97,9 @@ def bench(
 
 def _name(name: str, quick: bool, puzzles: str | None, *numbers: int | None) -> str:
     """Of the folder: the experiment, and what was asked for on the command line."""
-    said = zip(("sample", "seed", "relabel"), numbers, strict=True)
+    named = zip(("sample", "seed", "relabel"), numbers, strict=True)
     parts = [name, *["quick"] * quick, *([Path(puzzles).stem] if puzzles else [])]
-    return "-".join([*parts, *(f"{what}{number}" for what, number in said if number is not None)])
+    return "-".join([*parts, *(f"{what}{number}" for what, number in named if number is not None)])
 
 
 def _run(

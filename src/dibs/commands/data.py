@@ -148,8 +148,8 @@ def _described(one: PuzzleList) -> dict[str, Any]:
 
 
 def _described_set(one: InstanceSet) -> dict[str, Any]:
-    said = {"name": one.name, "puzzles": one.puzzles, "what": one.what, "state": one.state(), "path": str(one.path)}
-    return said | {"family": one.family, "url": one.url, "here": len(one.load()) if one.state() == "here" else 0}
+    record = {"name": one.name, "puzzles": one.puzzles, "what": one.what, "state": one.state(), "path": str(one.path)}
+    return record | {"family": one.family, "url": one.url, "here": len(one.load()) if one.state() == "here" else 0}
 
 
 def _show() -> None:

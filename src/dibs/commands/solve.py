@@ -153,11 +153,11 @@ def solve(
         return run.each(*first[0]) if several else run.one(*first[0])
 
 
-def _wanted(said: dict[str, Any], every: bool, unique: bool) -> dict[str, Any]:
+def _wanted(explicit: dict[str, Any], every: bool, unique: bool) -> dict[str, Any]:
     """What was said, and how many solutions are wanted."""
-    if every + unique + ("max_solutions" in said) > 1:
+    if every + unique + ("max_solutions" in explicit) > 1:
         raise ValueError("of --all, --unique and --count, give one: each says how many solutions are wanted")
-    return {**said, "max_solutions": MOST if every else 2} if every or unique else said
+    return {**explicit, "max_solutions": MOST if every else 2} if every or unique else explicit
 
 
 class _Run:

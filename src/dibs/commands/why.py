@@ -82,8 +82,8 @@ def shown(found: Why) -> str:
         return "SAT  it has a solution: nothing contradicts itself"
     if found.status is Status.LIMIT:
         return f"LIMIT  not decided after {duration(found.seconds)}"
-    said = [len(found.givens), len(found.constraints)]
-    what = [plural(n, name) for n, name in zip(said, ("given", "constraint"), strict=True) if n]
+    counts = [len(found.givens), len(found.constraints)]
+    what = [plural(n, name) for n, name in zip(counts, ("given", "constraint"), strict=True) if n]
     lines = [f"UNSAT  {' and '.join(what)} contradict each other"]
     lines += [f"  {name}" for name in names(found.parts)]
     if isinstance(found.problem, Grid):

@@ -115,9 +115,9 @@ class Card:
     @property
     def digest(self) -> str:
         """Twelve digits of a hash of all that decides what the guide says: weights, graph, sizes, calibration."""
-        said = [self.kind, self.config, self.family, self.calibration, self.sha256]
-        said += [self.kinds] if self.kinds != GROUPS else []
-        return sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
+        parts = [self.kind, self.config, self.family, self.calibration, self.sha256]
+        parts += [self.kinds] if self.kinds != GROUPS else []
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _content(path: Path, most: int) -> bytes:

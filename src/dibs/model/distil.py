@@ -46,9 +46,9 @@ class DistilTask(TransformerTask):
         cells = (len(open_), self.of.cells, self.of.size)
         closed = np.repeat(~open_.reshape(cells).any(axis=2), self.of.size, axis=1)
         true = right & closed
-        said = np.exp(self.teacher.log_probabilities(self.of.structure, open_, true))
+        probability = np.exp(self.teacher.log_probabilities(self.of.structure, open_, true))
         soft = self.config.train.soft
-        target = np.where(open_, soft * said + (1 - soft) * right, 0).astype(np.float32)
+        target = np.where(open_, soft * probability + (1 - soft) * right, 0).astype(np.float32)
         order = shuffles(len(open_), rng, self.of)
         flags: tuple[Bools, ...] = tuple(np.take_along_axis(part, order, axis=1) for part in (open_, true))
         return flags[0], flags[1], np.take_along_axis(target, order, axis=1)

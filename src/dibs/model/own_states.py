@@ -68,11 +68,11 @@ def known_of(instance: Instance, count: int, seed: int, **options: Any) -> Known
     """
     from dibs.solving import solve_together
 
-    told = AsLiterals(instance)
+    as_literals = AsLiterals(instance)
     how = {"strategy": "nogoods", "order": "random", "seed": seed, **options}
-    outcomes: list[Outcome] = solve_together([told], **how)
+    outcomes: list[Outcome] = solve_together([as_literals], **how)
     if outcomes[0].status is Status.SAT and count > 1:
-        outcomes += solve_together([told] * (count - 1), places=range(1, count), **how)
+        outcomes += solve_together([as_literals] * (count - 1), places=range(1, count), **how)
     found = np.zeros((len(outcomes), instance.structure.literals), bool)
     for row, outcome in zip(found, outcomes, strict=True):
         if outcome.solution is not None:
@@ -87,13 +87,13 @@ def states_of(
     """The root, and states on the way to some of the known solutions [k, L]; those that are decided are left out."""
     structure = instance.structure
     groups, cells = groups_of(structure, kinds), relations(structure).cells
-    told = np.zeros((1 + DEEPER, structure.literals), bool)
-    told[:, instance.given] = True
-    for row, solution in zip(told[1:], np.resize(rng.permutation(len(known)), DEEPER).tolist(), strict=True):
+    chosen = np.zeros((1 + DEEPER, structure.literals), bool)
+    chosen[:, instance.given] = True
+    for row, solution in zip(chosen[1:], np.resize(rng.permutation(len(known)), DEEPER).tolist(), strict=True):
         true = np.flatnonzero(known[solution])
         share = rng.uniform(0, DEEPEST) ** 2
         row[rng.permutation(true)[: round(share * len(true))]] = True
-    root = settle(structure, told, level)
+    root = settle(structure, chosen, level)
     for open_, true in zip(root.open, root.true, strict=True):
         if open_.any():
             agreeing = known[~(true & ~known).any(axis=1)]

@@ -218,8 +218,8 @@ class RelationalTask(_Segmented, _Puzzled):
         x = Inputs(found, device)
         if device.type == "cpu" and compiles():
             assert isinstance(module, Relational)
-            said = native(module).logits(self.of.structure, open_)[found.state, found.literal]
-            logits = torch.from_numpy(said)
+            exact = native(module).logits(self.of.structure, open_)[found.state, found.literal]
+            logits = torch.from_numpy(exact)
         else:
             logits = module(x).logits[-1]
         scores = np.full(open_.shape, -np.inf, np.float32)

@@ -28,7 +28,7 @@ class Part:
     kind: Literal["given", "constraint"]
     name: str  # for readers
     groups: tuple[Group, ...]  # of a given: exactly its literal
-    said: Any = None  # a given, as sessions take it
+    words: Any = None  # a given, as sessions take it
     finer: tuple[Part, ...] = ()  # what it consists of, where that is worth a closer look
     within: str | None = None  # of one of those: the name of the whole, and `name` is what it adds
 

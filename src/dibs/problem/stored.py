@@ -152,11 +152,11 @@ class _Fields:
         self.names: list[Any] | range  # by number, from 0
 
     def problem(self) -> Problem:
-        said = [key for key in ("literals", "names", "variables") if key in self.fields]
-        if len(said) != 1:
+        forms = [key for key in ("literals", "names", "variables") if key in self.fields]
+        if len(forms) != 1:
             raise ValueError("one of literals, names and variables must be there")
-        variables = self.variables() if said == ["variables"] else None
-        self.names = self.named() if said == ["names"] else range(self.count(variables))
+        variables = self.variables() if forms == ["variables"] else None
+        self.names = self.named() if forms == ["names"] else range(self.count(variables))
         if len(self.names) > self.limits.max_variables:
             raise ValueError(self.limits.excess("max_variables", "literals"))
         groups: dict[str, Any] = {

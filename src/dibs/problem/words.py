@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from operator import index
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dibs.problem.cnf import CNF
 from dibs.problem.grid import Grid, cell_name
@@ -20,26 +21,27 @@ from dibs.problem.own import Not, Problem
 from dibs.problem.structure import Instance
 from dibs.problem.symbols import Cell, symbol_of
 
-_CELL = re.compile(r"\s*r(\d{1,3})c(\d{1,3})\s*(!?=)=?\s*(\w|@|\d{1,3})\s*", re.IGNORECASE)
+_CELL = re.compile(r"r\d{1,3}c\d{1,3}", re.IGNORECASE)
+_LITERAL = re.compile(rf"\s*({_CELL.pattern})\s*(!?=)=?\s*(\w|@|\d{{1,3}})\s*", re.IGNORECASE)
 
 LISTED = 6  # literals of a group that are named
 
 
-def literal_of(instance: Instance, said: Any) -> int:
+def literal_of(instance: Instance, words: Any) -> int:
     """The literal that somebody means; ValueError, in one line, where there is none."""
-    if isinstance(said, Not):
-        return negation(instance, literal_of(instance, said.literal))
+    if isinstance(words, Not):
+        return negation(instance, literal_of(instance, words.literal))
     if isinstance(instance, Grid):
-        return _in_grid(instance, said)
+        return _in_grid(instance, words)
     if isinstance(instance, CNF):
-        return _in_formula(instance, said)
+        return _in_formula(instance, words)
     if isinstance(instance, Modelled):
-        return _in_model(instance, said)
+        return _in_model(instance, words)
     if isinstance(instance, Problem):
-        return instance._plain(said, "literals")
-    if isinstance(said, int) and 0 <= said < instance.structure.literals:
-        return said
-    raise ValueError(f"{said!r} is no number of a literal, 0..{instance.structure.literals - 1}")
+        return instance._plain(words, "literals")
+    if isinstance(words, int) and 0 <= words < instance.structure.literals:
+        return words
+    raise ValueError(f"{words!r} is no number of a literal, 0..{instance.structure.literals - 1}")
 
 
 def negation(instance: Instance, literal: int) -> int:
@@ -121,40 +123,89 @@ def _true_literals(instance: Instance, solution: Any) -> list[int]:
     return sorted(true | {instance.literals + i for i, of in enumerate(instance.negated) if of not in true})
 
 
-def _in_grid(grid: Grid, said: Any) -> int:
-    found = _CELL.fullmatch(said) if isinstance(said, str) else None
+def _in_grid(grid: Grid, words: Any) -> int:
+    found = _LITERAL.fullmatch(words) if isinstance(words, str) else None
     if not found:
-        raise ValueError(f"{said!r}: write a cell and its value, r1c3=5, or r1c3!=5")
-    row, column, value = int(found[1]), int(found[2]), Cell(found[4].upper(), 1, 1).value
-    if not (1 <= row <= grid.size and 1 <= column <= grid.size):
-        raise ValueError(f"{said!r}: there is no such cell, rows and columns are 1..{grid.size}")
+        raise ValueError(f"{words!r}: write a cell and its value, r1c3=5, or r1c3!=5")
+    value = Cell(found[3].upper(), 1, 1).value
     if not 1 <= value <= grid.size:
-        raise ValueError(f"{said!r}: there is no such value, they are 1..{grid.size}")
-    literal = ((row - 1) * grid.size + column - 1) * grid.size + value - 1
-    return literal if found[3] == "=" else ~literal
+        raise ValueError(f"{words!r}: there is no such value, they are 1..{grid.size}")
+    literal = _cell(grid, found[1], words) * grid.size + value - 1
+    return literal if found[2] == "=" else ~literal
 
 
-def _in_formula(formula: CNF, said: Any) -> int:
+def _cell(grid: Grid, name: str, words: str) -> int:
+    row, column = map(int, name[1:].lower().split("c"))
+    if not (1 <= row <= grid.size and 1 <= column <= grid.size):
+        raise ValueError(f"{words!r}: there is no such cell, rows and columns are 1..{grid.size}")
+    return (row - 1) * grid.size + column - 1
+
+
+def _in_formula(formula: CNF, words: Any) -> int:
     try:
-        number = index(said)
+        number = index(words)
     except TypeError:
         number = 0
     if not 0 < abs(number) <= formula.variables:
-        raise ValueError(f"{said!r}: a literal is a whole number from 1 to {formula.variables}, or the negative of one")
+        known = f"a whole number from 1 to {formula.variables}, or the negative of one"
+        raise ValueError(f"{words!r}: a literal is {known}")
     return 2 * number - 2 if number > 0 else -2 * number - 1
 
 
-def _in_model(model: Modelled, said: Any) -> int:
-    if hasattr(said, "positive") and hasattr(said, "number"):  # a literal of the modelling layer
-        return model._plain(said.number, "literals") if said.positive else negation(model, said.number)
+def _in_model(model: Modelled, words: Any) -> int:
+    if hasattr(words, "positive") and hasattr(words, "number"):  # a literal of the modelling layer
+        return model._plain(words.number, "literals") if words.positive else negation(model, words.number)
     variables: dict[Any, Variable] = {variable.name: variable for variable in model.variables}
     try:
-        if said in variables and not variables[said].values:
-            return variables[said].first
-        name, value = said
+        if words in variables and not variables[words].values:
+            return variables[words].first
+        name, value = words
         return variables[name].first + variables[name].values.index(value)
     except (TypeError, ValueError, KeyError):
-        raise ValueError(f"{said!r}: write (name, value) of a choice, or the name of a boolean variable") from None
+        raise ValueError(f"{words!r}: write (name, value) of a choice, or the name of a boolean variable") from None
+
+
+def literals_over(instance: Instance, over: Iterable[Any]) -> NDArray[np.bool_]:
+    """[literals] those of variables that somebody names; ValueError, in one line, for what is none.
+
+    Of a grid they are cells ("r1c3"), of a formula numbers of variables, of a model variables or their names, of a
+    problem literals.
+    """
+    if isinstance(over, str):
+        raise ValueError(f"over = {over!r}: give a list of names")
+    mask = np.zeros(instance.structure.literals, bool)
+    for name in over:
+        try:
+            mask[_of_variable(instance, name)] = True
+        except ValueError as error:
+            raise ValueError(f"over: {error}") from None
+    if isinstance(instance, Problem):
+        for i, of in enumerate(instance.negated):
+            mask[instance.literals + i] = mask[of]
+    return mask
+
+
+def _of_variable(instance: Instance, name: Any) -> Any:
+    """The literals of a variable."""
+    if isinstance(instance, Grid):
+        if not isinstance(name, str) or not _CELL.fullmatch(name):
+            raise ValueError(f"{name!r} is no cell: write r1c1 to r{instance.size}c{instance.size}")
+        first = _cell(instance, name, name) * instance.size
+        return range(first, first + instance.size)
+    if isinstance(instance, CNF):
+        literal = _in_formula(instance, name)
+        return [literal, literal ^ 1]
+    if isinstance(instance, Modelled) and not (hasattr(name, "positive") and not hasattr(name, "name")):
+        wanted = getattr(name, "name", name)
+        for variable in instance.variables:
+            if variable.name == wanted:
+                return range(variable.first, variable.first + max(1, len(variable.values)))
+        raise ValueError(f"{wanted!r} is no variable of the model")
+    literal = literal_of(instance, name.literal if isinstance(name, Not) else name)
+    plain = literal if literal >= 0 else ~literal
+    if isinstance(instance, Problem) and plain >= instance.literals:
+        return instance.negated[plain - instance.literals]
+    return plain
 
 
 def group_shown(instance: Instance, least: int, most: int, literals: Sequence[int], role: str | None = None) -> str:

@@ -114,8 +114,8 @@ def _one(instance: Instance, search: Explained, beside: Explained | None) -> Ite
 
 def _decisions(instance: Instance, search: Explained, beside: Explained | None) -> Table:
     guided = search.guidance.guide is not None
-    said = ", the guide's probability" if guided else ""
-    caption = f"candidates in the order tried{said}; [x] is the solution's; lost and saved: nodes below a value"
+    probability = ", the guide's probability" if guided else ""
+    caption = f"candidates in the order tried{probability}; [x] is the solution's; lost and saved: nodes below a value"
     table = Table(caption=Text(caption, style="table.caption"), caption_justify="left")
     for name, justify in (("depth", "right"), ("where", "left"), ("candidates", "left"), ("first", "left")):
         table.add_column(name, justify=justify, no_wrap=name != "candidates")  # type: ignore[arg-type]

@@ -35,8 +35,8 @@ def figures(
     for s in summaries:
         lines.append(Line(_cells(s, modelled, judged)))
         if published and s.row in published:
-            name, said = published[s.row]
-            cells = [tuple(number(value) for value in said[what]) for what in ("time", "nodes", "backtracks")]
+            name, paper = published[s.row]
+            cells = [tuple(number(value) for value in paper[what]) for what in ("time", "nodes", "backtracks")]
             more = [MISSING] * (2 * modelled + judged)
             lines.append(Line((name, cells[0], cells[1], MISSING, cells[2], *more, MISSING), quiet=True))
     captions = [MODEL_CAPTION if modelled else CAPTION] + [GUIDE_CAPTION] * judged

@@ -44,10 +44,10 @@ class Tabular:
 
     def heads(self) -> list[str]:
         """One line for each column. What the parts of a cell are stands there, unless the caption says it."""
-        said = [BETWEEN.join(column.parts) for column in self.columns]
+        headings = [BETWEEN.join(column.parts) for column in self.columns]
         return [
             column.name if parts in self.caption else f"{column.name}: {parts}"
-            for column, parts in zip(self.columns, said, strict=True)
+            for column, parts in zip(self.columns, headings, strict=True)
         ]
 
 

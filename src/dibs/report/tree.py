@@ -80,8 +80,8 @@ def svg(panels: Sequence[Panel]) -> str:
     parts += _names(panels, y - 8) + _chart(panels, y)
     height = y + CHART + 30
     if any(merged):
-        said = f"Aggregated: {' and '.join(f'{count:,}' for count in merged if count)} nodes lie in branches"
-        parts.append(_text(LEFT, height + 5, f"{said} too narrow to see, drawn as one line each.", "note"))
+        aggregated = f"Aggregated: {' and '.join(f'{count:,}' for count in merged if count)} nodes lie in branches"
+        parts.append(_text(LEFT, height + 5, f"{aggregated} too narrow to see, drawn as one line each.", "note"))
         height += 12
     label = "; ".join(f"{panel.title}: {panel.note}" for panel in panels)
     size = f'width="{2 * WIDTH:g}" height="{2 * height:g}" viewBox="0 0 {WIDTH:g} {height:g}"'

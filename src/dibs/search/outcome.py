@@ -79,14 +79,14 @@ class Outcome:
 
     def _repr_html_(self) -> str:
         """How notebooks show it: what was found at what cost, and the solution as they show that."""
-        told = f"{self.status}: {self.nodes:,} nodes, {self.seconds + self.guide_seconds:.3g} s, {self.search}"
+        line = f"{self.status}: {self.nodes:,} nodes, {self.seconds + self.guide_seconds:.3g} s, {self.search}"
         if self.solution is None:
-            return f"<p>{escape(told)}</p>"
+            return f"<p>{escape(line)}</p>"
         if isinstance(self.solution, dict):
             cells = (f"<tr><th>{escape(str(k))}</th><td>{escape(str(v))}</td></tr>" for k, v in self.solution.items())
-            return f"<p>{escape(told)}</p><table>{''.join(cells)}</table>"
+            return f"<p>{escape(line)}</p><table>{''.join(cells)}</table>"
         grid = getattr(self.solution, "_repr_html_", None)
-        return f"<p>{escape(told)}</p>{grid() if grid else f'<pre>{escape(str(self.solution))}</pre>'}"
+        return f"<p>{escape(line)}</p>{grid() if grid else f'<pre>{escape(str(self.solution))}</pre>'}"
 
     def as_dict(self) -> dict[str, Any]:
         """What `dibs solve --json` says of it."""

@@ -215,19 +215,19 @@ class _Branch:
         self.others = [one for one in candidates if one != self.right]
         self.entered = tuple(entered)
         self.good = good
-        self.said: Ranking | None = None
+        self.ranking: Ranking | None = None
         self.measured: list[Measured] = []
 
     def decision(self, depth: int) -> Decision:
-        said = self.said
+        ranking = self.ranking
         return Decision(
             depth=depth,
             domain=self.domain,
             candidates=self.candidates,
             right=self.right,
-            ranked="no" if said is None else "asked" if said.node == self.number else "kept",
-            probability=said and said.probability(self.candidates),
-            score=said and said.score(self.candidates),
+            ranked="no" if ranking is None else "asked" if ranking.node == self.number else "kept",
+            probability=ranking and ranking.probability(self.candidates),
+            score=ranking and ranking.score(self.candidates),
             entered=self.entered,
             good=self.good,
             siblings=tuple(one.nodes for one in self.measured),
@@ -279,9 +279,9 @@ def _searched(
     if listener:
         ranked = [(row, branch) for row, draft in enumerate(drafts) for branch in draft.branches if branch.ask]
         with turn:
-            said = listener.rankings([(row, branch.ask) for row, branch in ranked])
-        for (_, branch), ranking in zip(ranked, said, strict=True):
-            branch.said = ranking
+            rankings = listener.rankings([(row, branch.ask) for row, branch in ranked])
+        for (_, branch), ranking in zip(ranked, rankings, strict=True):
+            branch.ranking = ranking
     return drafts
 
 

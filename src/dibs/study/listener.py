@@ -44,7 +44,7 @@ def _of(numbers: NDArray[Any], candidates: Sequence[int]) -> NDArray[np.float64]
     return np.where(literals >= 0, numbers[np.maximum(literals, 0)].astype(np.float64), 0.0)
 
 
-class _Said(NamedTuple):
+class _Answer(NamedTuple):
     """An answer, and the state that it was about; sets of literals as packed bits."""
 
     number: int  # of the ask, in its search
@@ -67,7 +67,7 @@ class Listener(Around):
         super().__init__(guide)
         self.engine = engine
         self._asked = np.zeros(len(engine.instances), np.int64)
-        self._said: list[dict[int, _Said]] = [{} for _ in engine.instances]  # by depth
+        self._answers: list[dict[int, _Answer]] = [{} for _ in engine.instances]  # by depth
         self._selecting = False
 
     def rank(self, asks: Asks) -> NDArray[Any]:
@@ -80,26 +80,26 @@ class Listener(Around):
         sets = [np.packbits(part, axis=1) for part in (asks.open, asks.true, asks.candidates)]
         for i, (row, depth) in enumerate(zip(asks.rows.tolist(), asks.depth.tolist(), strict=True)):
             own = (part[i].copy() for part in (*sets, scores))  # a view would keep the whole batch
-            self._said[row][depth] = _Said(numbers[i], nodes[i], depth, *own)
+            self._answers[row][depth] = _Answer(numbers[i], nodes[i], depth, *own)
         return scores
 
     def rankings(self, asks: Sequence[tuple[int, int]]) -> list[Ranking]:
         """The answers to asks that serve open nodes, by row and number."""
-        by_number = [{said.number: said for said in row.values()} for row in self._said]
+        by_number = [{answer.number: answer for answer in row.values()} for row in self._answers]
         found: list[Ranking] = []
         for at in range(0, len(asks), BATCH):
             some = [(row, by_number[row][number]) for row, number in asks[at : at + BATCH]]
             logs = self._logs(some)
-            for i, (_, said) in enumerate(some):
-                found.append(Ranking(said.node, said.scores, None if logs is None else logs[i].copy()))
+            for i, (_, answer) in enumerate(some):
+                found.append(Ranking(answer.node, answer.scores, None if logs is None else logs[i].copy()))
         return found
 
     def at(self, row: int, depth: int, node: int) -> Ranking | None:
         """The answer about the node with this number, from 1, at this depth, if it is the last one there."""
-        said = self._said[row].get(depth)
-        return self.rankings([(row, said.number)])[0] if said is not None and said.node == node else None
+        answer = self._answers[row].get(depth)
+        return self.rankings([(row, answer.number)])[0] if answer is not None and answer.node == node else None
 
-    def _logs(self, said: Sequence[tuple[int, _Said]]) -> NDArray[Any] | None:
+    def _logs(self, answers: Sequence[tuple[int, _Answer]]) -> NDArray[Any] | None:
         """[n, L] log-probabilities of the denoiser at the states of (row, answer); None if the guide has none."""
         if not isinstance(self.guide, DiBS):
             return None
@@ -110,12 +110,12 @@ class Listener(Around):
 
         asks = Asks.of(
             structure,
-            [self.engine.instances[row] for row, _ in said],
-            unpacked([one.open for _, one in said]),
-            unpacked([one.true for _, one in said]),
-            rows=np.array([row for row, _ in said]),
-            candidates=unpacked([one.candidates for _, one in said]),
-            depth=np.array([one.depth for _, one in said]),
+            [self.engine.instances[row] for row, _ in answers],
+            unpacked([one.open for _, one in answers]),
+            unpacked([one.true for _, one in answers]),
+            rows=np.array([row for row, _ in answers]),
+            candidates=unpacked([one.candidates for _, one in answers]),
+            depth=np.array([one.depth for _, one in answers]),
             selecting=self._selecting,
         )
         return denoise(self.guide.denoiser, asks, self.guide.passes)

@@ -69,8 +69,8 @@ class Witness(Around):
         found = denoise(self.denoiser, asked, self.passes)
         scores = self.scored(asked, found)
         if not self.path_only:
-            said = (found, scores) if len(on) == len(asks) else (found[on], scores[on])
-            self._put_aside(asks.subset(on), place[on], *said)
+            kept = (found, scores) if len(on) == len(asks) else (found[on], scores[on])
+            self._put_aside(asks.subset(on), place[on], *kept)
             return scores
         self._put_aside(asked, place[on], found, scores)
         every = np.full(asks.open.shape, -np.inf, np.float32)
@@ -86,8 +86,8 @@ class Witness(Around):
         paths = [Path() for _ in self._truth]
         for seen in _joined(self._seen):
             truth = np.stack([self._truth[i] for i in seen.place])
-            for i, *said in zip(seen.place, *_judged(seen, truth), strict=True):
-                for values, value in zip((paths[i].p, paths[i].place, paths[i].sure), said, strict=True):
+            for i, *judged in zip(seen.place, *_judged(seen, truth), strict=True):
+                for values, value in zip((paths[i].p, paths[i].place, paths[i].sure), judged, strict=True):
                     values.append(value)
         return paths
 

@@ -28,11 +28,11 @@ class _Passes:
 
     def __init__(self, model: LogProbabilities) -> None:
         self.model = model
-        self.said: list[Floats] = []
+        self.answers: list[Floats] = []
 
     def log_probabilities(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         found = self.model.log_probabilities(structure, open_, true)
-        self.said.append(found)
+        self.answers.append(found)
         return found
 
 
@@ -48,7 +48,7 @@ def marginals(instance: Sudoku | CNF, guide: DiBS, steps: int) -> dict[str, Any]
     width = 2 if isinstance(instance, CNF) else instance.size
     free = open_.reshape(-1, width).any(axis=1)
     stuck = not (free | true.reshape(-1, width).any(axis=1)).all()  # a blank cell without a candidate
-    shares = [np.exp(said[0].astype(np.float64)).reshape(-1, width) for said in model.said]
+    shares = [np.exp(answer[0].astype(np.float64)).reshape(-1, width) for answer in model.answers]
     return {
         "steps": [np.round(share, 5).tolist() for share in shares],
         "entropy": [round(_entropy(share[free]), 5) for share in shares],

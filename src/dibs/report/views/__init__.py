@@ -76,5 +76,5 @@ def sections(runs: Sequence[Run]) -> list[Section]:
 def mixed(runs: Sequence[Run]) -> str:
     """A sentence if not all records of a report are of one version of dibs; otherwise nothing."""
     versions = sorted({version for run in runs for version in run.records["version"].unique()})
-    said = f"The runs of this report are of {len(versions)} versions of dibs: {', '.join(versions)}."
-    return said if len(versions) > 1 else ""
+    mixed = f"The runs of this report are of {len(versions)} versions of dibs: {', '.join(versions)}."
+    return mixed if len(versions) > 1 else ""

@@ -77,8 +77,8 @@ def _published(row: str, first: bool) -> Cell:
 def _picture(rows: Sequence[str], nodes: Sequence[Change]) -> Picture:
     """A point with its interval for each variant, from above."""
     shown = [(row, one) for row, one in zip(rows[1:], nodes[1:], strict=True) if one.value == one.value]
-    said = [(at, ABLATION[row].nodes) for at, (row, _) in enumerate(shown) if row in ABLATION]
-    most = 1.15 * max([50.0, *(100 * one.value for _, one in shown), *(value for _, value in said)])
+    paper = [(at, ABLATION[row].nodes) for at, (row, _) in enumerate(shown) if row in ABLATION]
+    most = 1.15 * max([50.0, *(100 * one.value for _, one in shown), *(value for _, value in paper)])
 
     def draw(figure: Any) -> None:
         axes = figure.subplots()
@@ -91,9 +91,9 @@ def _picture(rows: Sequence[str], nodes: Sequence[Change]) -> Picture:
         axes.errorbar(
             values, places, xerr=errors, fmt="o", color=PENS[1].color, markersize=4, linewidth=1, label="here"
         )
-        if said:
+        if paper:
             axes.plot(
-                [value for _, value in said], [at for at, _ in said], "D", markersize=5.5, markerfacecolor="none",
+                [value for _, value in paper], [at for at, _ in paper], "D", markersize=5.5, markerfacecolor="none",
                 markeredgecolor=PENS[2].color, markeredgewidth=1, label="published", zorder=3,
             )  # fmt: skip
         axes.set_yticks(places, [row for row, _ in shown])

@@ -123,10 +123,10 @@ def _panel(axes: Any, givens: list[int], rows: dict[str, Floats]) -> None:
     """`rows`: [3, buckets] gains with their intervals."""
     left = [1 - some[0] for some in rows.values()]
     floor, ticks = scale(np.concatenate(left) if left else np.ones(1))
-    for said in DIFFICULTY:
-        label = "published" if said is DIFFICULTY[0] else None
+    for paper in DIFFICULTY:
+        label = "published" if paper is DIFFICULTY[0] else None
         axes.fill_between(
-            [said.first - 0.4, said.last + 0.4], 1 - said.high / 100, 1 - said.low / 100, facecolor="none",
+            [paper.first - 0.4, paper.last + 0.4], 1 - paper.high / 100, 1 - paper.low / 100, facecolor="none",
             edgecolor=GREY, hatch="//////", linewidth=0.6, label=label,
         )  # fmt: skip
     axes.axhline(1, color=GREY, linewidth=0.8, zorder=1)

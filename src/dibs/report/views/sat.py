@@ -70,9 +70,9 @@ def _nodes(title: str, run: Run, every: list[Size]) -> Tabular:
     for at, row in enumerate(run.rows):
         cells = [table.within(float(one.nodes[:, at].mean()), _interval(one.nodes[:, at])) for one in every]
         lines.append(Line((row, *cells, str(sum(int(one.limited[:, at].sum()) for one in every)))))
-        said = [TABLE3.get(one.variables, {}).get(row) for one in every]
-        if any(said):
-            lines.append(Line(("published", *(number(one.nodes) if one else MISSING for one in said), MISSING), True))
+        paper = [TABLE3.get(one.variables, {}).get(row) for one in every]
+        if any(paper):
+            lines.append(Line(("published", *(number(one.nodes) if one else MISSING for one in paper), MISSING), True))
     columns = (Column("solver"), *(Column(f"n = {one.variables}") for one in every), Column("LIMIT"))
     caption = f"mean {NODES}; 95 % intervals of the bootstrap over formulas"
     return Tabular("nodes", f"{title}: mean nodes", columns, tuple(lines), caption, _notes(run, every))
@@ -80,7 +80,7 @@ def _nodes(title: str, run: Run, every: list[Size]) -> Tabular:
 
 def _size(run: Run, size: Size) -> Tabular:
     """All figures of one size. Times are over those of the first row."""
-    said = TABLE3.get(size.variables, {})
+    paper = TABLE3.get(size.variables, {})
     modelled = bool(size.calls.any())
     lines = []
     for at, row in enumerate(run.rows):
@@ -89,10 +89,10 @@ def _size(run: Run, size: Size) -> Tabular:
         cells += [_three(size.backtracks[:, at])] + [number(size.calls[:, at].mean() if timed else None)] * modelled
         cells += [_times(size, at) if timed and run.summaries[0].timed else MISSING]
         lines.append(Line((*cells, f"{100 * size.solved[:, at].mean():.4g} %", str(limits))))
-        if row in said:
-            lines.append(_published("published", said[row], said.get(run.rows[0]), modelled))
-    if GLUCOSE in said:
-        lines.append(_published(f"published: {GLUCOSE}", said[GLUCOSE], said.get(run.rows[0]), modelled))
+        if row in paper:
+            lines.append(_published("published", paper[row], paper.get(run.rows[0]), modelled))
+    if GLUCOSE in paper:
+        lines.append(_published(f"published: {GLUCOSE}", paper[GLUCOSE], paper.get(run.rows[0]), modelled))
     names = ["solver", "nodes", "most", "backtracks", *["calls"] * modelled, "time", "solved", "LIMIT"]
     parts = dict.fromkeys(("nodes", "backtracks", "time"), table.PARTS)
     title = f"{run.manifest['title']}: {len(size.nodes):,} formulas with {size.variables} variables"
@@ -101,10 +101,10 @@ def _size(run: Run, size: Size) -> Tabular:
     return Tabular(f"n{size.variables}", title, columns, tuple(lines), caption, _notes(run, [size]))
 
 
-def _published(name: str, said: Formulas, base: Formulas | None, modelled: bool) -> Line:
-    nodes: Cell = (number(said.nodes), MISSING, number(said.nodes_p95))
-    backtracks: Cell = (number(said.backtracks), MISSING, number(said.backtracks_p95))
-    time: Cell = (MISSING, MISSING, number(said.time_p95 / base.time_p95)) if base else MISSING
+def _published(name: str, paper: Formulas, base: Formulas | None, modelled: bool) -> Line:
+    nodes: Cell = (number(paper.nodes), MISSING, number(paper.nodes_p95))
+    backtracks: Cell = (number(paper.backtracks), MISSING, number(paper.backtracks_p95))
+    time: Cell = (MISSING, MISSING, number(paper.time_p95 / base.time_p95)) if base else MISSING
     return Line((name, nodes, MISSING, backtracks, *[MISSING] * modelled, time, MISSING, MISSING), quiet=True)
 
 
@@ -126,10 +126,10 @@ def _interval(values: Floats) -> Interval:
 
 
 def _notes(run: Run, some: list[Size]) -> tuple[str, ...]:
-    said = any(one.variables in TABLE3 for one in some)
+    paper = any(one.variables in TABLE3 for one in some)
     untimed = not all(s.timed for s in run.summaries)
     limited = any(one.limited.any() for one in some)
-    return (*[PUBLISHED] * said, *[table.UNTIMED] * untimed, *[table.LOWER] * limited)
+    return (*[PUBLISHED] * paper, *[table.UNTIMED] * untimed, *[table.LOWER] * limited)
 
 
 def _picture(rows: list[str], every: list[Size]) -> Picture:
@@ -160,7 +160,7 @@ def _curve(axes: Any, row: str, nodes: list[Floats], variables: list[int], pen: 
     axes.plot(variables, [values.mean() for values in nodes], label=row, **pen)
     low, high = [one.low for one in around], [one.high for one in around]
     axes.fill_between(variables, low, high, color=pen["color"], alpha=0.15, linewidth=0)
-    said = [(size, TABLE3[size][row].nodes) for size in variables if row in TABLE3.get(size, {})]
-    if said:
+    paper = [(size, TABLE3[size][row].nodes) for size in variables if row in TABLE3.get(size, {})]
+    if paper:
         marks = {"markerfacecolor": "none", "markersize": 6, "markeredgewidth": 0.8}
-        axes.plot(*zip(*said, strict=True), pen["marker"], color=pen["color"], **marks)
+        axes.plot(*zip(*paper, strict=True), pen["marker"], color=pen["color"], **marks)

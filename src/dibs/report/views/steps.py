@@ -92,15 +92,15 @@ def _costs(title: str, run: Run, steps: Sequence[int], changed: dict[str, list[C
     lines = []
     for at, (row, k) in enumerate(zip(run.rows, steps, strict=True)):
         s = run.summaries[at]
-        said = STEPS.get(k, {})
+        paper = STEPS.get(k, {})
         cells: list[Cell] = [row]
         for what in METRICS:
             known = (s.timed and run.summaries[0].timed) or what not in ("time", "model")
             cells.append(str(changed[what][at]) if at and known else MISSING)
         published = tuple(
-            percent(said[what] / 100, 2) if what in said else MISSING for what in ("time", "model", "nodes")
+            percent(paper[what] / 100, 2) if what in paper else MISSING for what in ("time", "model", "nodes")
         )
-        lines.append(Line((*cells, published if said else MISSING, str(s.limits))))
+        lines.append(Line((*cells, published if paper else MISSING, str(s.limits))))
     columns = [Column("steps"), *(Column(NAMES[what]) for what in METRICS)]
     columns += [Column("published", ("time", "model time", "nodes")), Column("LIMIT")]
     caption = f"changes of the means against {run.rows[0]}, with 95 % intervals of the paired bootstrap"
@@ -134,10 +134,10 @@ def _cost_picture(steps: Sequence[int], changed: dict[str, list[Change]]) -> Pic
             axes.axhline(0, color=GREY, linewidth=0.8, zorder=1)
             for what in some:
                 axes.plot(steps, [100 * one.value for one in changed[what]], label=NAMES[what], **styles[what])
-                said = [(k, values[what]) for k, values in STEPS.items() if what in values]
-                if said:
+                paper = [(k, values[what]) for k, values in STEPS.items() if what in values]
+                if paper:
                     marks = {"markerfacecolor": "none", "markersize": 6, "markeredgewidth": 0.9}
-                    axes.plot(*zip(*said, strict=True), styles[what]["marker"], color=styles[what]["color"], **marks)
+                    axes.plot(*zip(*paper, strict=True), styles[what]["marker"], color=styles[what]["color"], **marks)
             axes.set_ylabel("change, %")
             legend(axes, loc="upper left")
         low.set_ylim(*_around([one.value for what in ("nodes", "backtracks") for one in changed[what]]))

@@ -39,9 +39,9 @@ def section(run: Run) -> Section:
 def _published() -> table.Published:
     """At which of our rows each published row stands."""
     found: dict[str, tuple[str, published.Figures]] = {}
-    for name, said in TABLE1.items():
+    for name, paper in TABLE1.items():
         at = next((row for row, other in REVERSED.items() if other == name), name)
-        found[at] = ("published" if at == name else f"published as {name}", said)
+        found[at] = ("published" if at == name else f"published as {name}", paper)
     return found
 
 
@@ -50,8 +50,8 @@ def _words(run: Run) -> tuple[str, ...]:
     if DIBS not in ours or not ours[DIBS].milliseconds.mean:
         return ()
     share = ours[DIBS].model_milliseconds / ours[DIBS].milliseconds.mean
-    said = f"{100 * published.MODEL_SHARE:.1f} %"
-    return (f"The model takes {100 * share:.1f} % of the mean time of DiBS; published: {said}.",)
+    paper = f"{100 * published.MODEL_SHARE:.1f} %"
+    return (f"The model takes {100 * share:.1f} % of the mean time of DiBS; published: {paper}.",)
 
 
 def _gaps(run: Run, which: str) -> Tabular:

@@ -52,10 +52,10 @@ def excluded(structure: Structure, signed: NDArray[np.int64], true: NDArray[np.i
     A literal that is false needs no mention where it is in an exactly-one group: another one is true there.
     """
     exactly = structure.exclusive & (structure.need > Need.NONE)
-    said = np.zeros(structure.literals, bool)
-    said[structure.member[np.repeat(exactly, np.diff(structure.start))]] = True
-    said[true] = False
-    sign = np.where(said, 0, 1)
+    positive = np.zeros(structure.literals, bool)
+    positive[structure.member[np.repeat(exactly, np.diff(structure.start))]] = True
+    positive[true] = False
+    sign = np.where(positive, 0, 1)
     sign[true] = -1
     return list(dict.fromkeys((signed * sign)[sign != 0].tolist()))
 

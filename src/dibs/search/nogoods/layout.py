@@ -26,8 +26,8 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
     least = np.maximum(np.where(needed, structure.least, 0) - held, 0)
     most = np.minimum(structure.most - held, sizes)
     special = ((most == 1) | (most == sizes)) & (least <= 1)  # what is left of a bound may be of a special kind
-    said = (least > 0) | (most < sizes)
-    first, second = np.flatnonzero(special & said), np.flatnonzero(~special & said)
+    binding = (least > 0) | (most < sizes)
+    first, second = np.flatnonzero(special & binding), np.flatnonzero(~special & binding)
     pair = np.full(len(literals), -1)
     if structure.bounded or structure.family == "cnf":  # grids would have few of them
         two = ((least == 1) & (most == 1) & (sizes == 2))[group]
@@ -36,7 +36,7 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
     number = np.full(structure.groups, -1)
     number[first], number[second] = np.arange(len(first)), np.arange(len(second)) + len(first)
     left = np.concatenate([first, second])
-    member, group = member[said[group]], number[group[said[group]]]
+    member, group = member[binding[group]], number[group[binding[group]]]
     start = np.concatenate([[0], np.cumsum(sizes[left])])
     kind = group < len(first)
     i4 = np.int32

@@ -56,7 +56,8 @@ class Inspected(Searcher):
     def decided(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """[rows] whether the search has its answer: not at a limit, not stopped."""
         phase = self._phase(rows)
-        return (phase == state.SAT) | (phase == state.UNSAT)
+        found: NDArray[np.bool_] = (phase == state.SAT) | (phase == state.UNSAT)
+        return found
 
     def nodes(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         nodes: NDArray[np.int64] = self._searches.counts[rows, state.NODES]
