@@ -303,9 +303,9 @@ def test_an_explanation_names_the_path() -> None:
 WRITER = """
 import sys
 from dibs.writing import write
-print(flush=True)
 for i in range(10**9):
     write(sys.argv[1], bytes([i % 251]) * 1_000_000, durable=i % 2 == 0)
+    print(flush=True)
 """
 
 
@@ -319,12 +319,11 @@ def test_signals_at_random_points_of_a_write(tmp_path: Path, number: signal.Sign
             [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         ) as process:
             assert process.stdout
-            process.stdout.readline()
-            time.sleep(rng.random() / 5)
+            for _ in range(rng.randint(1, 40)):  # writes that are done: it is in one of the next
+                process.stdout.readline()
             process.send_signal(number)
-        if path.exists():  # a process that is stopped early has written nothing
-            found = path.read_bytes()
-            assert (len(found), len(set(found))) == (1_000_000, 1)
+        found = path.read_bytes()
+        assert (len(found), len(set(found))) == (1_000_000, 1)
     if number == signal.SIGINT:
         assert set(os.listdir(tmp_path)) <= {"f"}
 
@@ -339,10 +338,11 @@ def test_signals_at_random_points_of_generate(tmp_path: Path) -> None:
         with subprocess.Popen(
             [sys.executable, "-m", "dibs", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as process:
-            end = time.monotonic() + 120
-            while len(os.listdir(tmp_path)) == 1 and process.poll() is None and time.monotonic() < end:
-                time.sleep(0.02)
-            time.sleep(rng.random())
+            wanted, end = rng.randint(1, 50_000), time.monotonic() + 120
+            while sum(one.stat().st_size for one in tmp_path.glob(f"*{writing.PARTIAL}")) < wanted:
+                assert process.poll() is None
+                assert time.monotonic() < end, "nothing is written"
+                time.sleep(0.01)
             process.send_signal(number)
         assert path.read_text() == "old"
         for left in tmp_path.iterdir():

@@ -103,7 +103,6 @@ def test_killed_again_and_again(long: str, undisturbed: list[dict[str, Any]], tm
         wanted = shards(tmp_path) + rng.randint(1, 15)
         with short("bench", long, "--out", tmp_path, gates={HALFWAY: NEVER}) as process:
             wait_for(lambda wanted=wanted: shards(tmp_path) >= wanted, process)  # type: ignore[misc]
-            sleep(rng.random() / 50)
             process.kill()
             out, err = process.communicate()
         assert out == ""
