@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import fields
 from itertools import product
 from typing import Any
@@ -368,8 +367,7 @@ def test_a_few_bounds_among_many_clauses_are_for_cadical_too() -> None:
 
 
 def test_formulas_without_python_sat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delitem(sys.modules, "pysat", raising=False)
-    monkeypatch.setattr("dibs.search.formulas.find_spec", lambda name: None)
+    monkeypatch.setattr("dibs.search.formulas.installed", lambda: False)
     formula = CNF(3, [[1, 2], [-1, 3]])
     plan = dibs.plan(formula)
     assert (plan.search, plan.easy) == ("nogoods", None)

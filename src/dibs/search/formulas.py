@@ -6,8 +6,8 @@ conflicts, and CaDiCaL is quicker at each (benchmarks/formulas.py). Where the tw
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
+from functools import cache
 from importlib.util import find_spec
 
 import numpy as np
@@ -28,7 +28,7 @@ def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | N
     """
     if other := next((name for name in explicit if name not in takes), None):
         return None, f"nogoods to the end: {other} is not for CaDiCaL"
-    if "pysat" not in sys.modules and find_spec("pysat") is None:
+    if not installed():
         extra = ENGINES[ENGINE].extra
         return None, f"nogoods to the end: CaDiCaL needs {ENGINES[ENGINE].needs}, pip install 'dibs[{extra}]'"
     return ENGINE, "a formula that is not easy is for CaDiCaL"
@@ -57,3 +57,9 @@ def random_like(structure: Structure) -> bool:
     code = np.random.default_rng(0).integers(2**62, size=structure.decisions)
     sums = np.add.reduceat(code[structure.member // 2], start[:-1])
     return len(np.unique(sums)) >= DISTINCT * len(sums)
+
+
+@cache
+def installed() -> bool:
+    """Whether python-sat is here: to look for it takes as long as an easy formula."""
+    return find_spec("pysat") is not None
