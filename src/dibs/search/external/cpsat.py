@@ -6,12 +6,14 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from ortools.sat.python import cp_model
 
 from dibs.clock import in_time
 from dibs.problem.structure import Need
 from dibs.search.external.task import Found, Task
 from dibs.search.outcome import Status
+from dibs.search.root import roots
 
 PATIENCE = 0.05  # seconds between two looks at `stopped`
 LOOK = 4096  # variables between two looks at the clock
@@ -24,16 +26,20 @@ STATUS = {
 
 
 def run(task: Task) -> Found:
+    signed = task.formula.signed
+    [open_], [true], [consistent] = roots([task.instance], "eliminate")  # only what is open becomes a variable
     model = cp_model.CpModel()
-    variables: list[Any] = []
-    for z in range(int(np.abs(task.formula.signed).max(initial=0))):
-        if z % LOOK == 0:
+    if not consistent:
+        model.add_bool_or([])
+    variables: dict[int, Any] = {}
+    for i, z in enumerate(np.unique(np.abs(signed[open_])).tolist()):
+        if i % LOOK == 0:
             in_time(lambda: task.left() <= 0)
-        variables.append(model.new_bool_var(""))
-    literals = [variables[z - 1] if z > 0 else ~variables[-z - 1] for z in task.formula.signed.tolist()]
-    _constrain(model, literals, task)
+        variables[z] = model.new_bool_var("")
+    _constrain(model, variables, task, open_, true)
     for z in [] if task.wishes is None else task.formula.literals(task.wishes):
-        model.add_hint(variables[abs(z) - 1], z > 0)
+        if abs(z) in variables:
+            model.add_hint(variables[abs(z)], z > 0)
     if task.left() <= 0 or task.stopped():
         return Found(Status.LIMIT, None, 0, 0)
     solver = cp_model.CpSolver()
@@ -42,30 +48,34 @@ def run(task: Task) -> Found:
     if task.left() < float("inf"):
         solver.parameters.max_time_in_seconds = task.left()
     status = STATUS[_solve(solver, model, task)]
-    model_of = [z if solver.boolean_value(x) else -z for z, x in enumerate(variables, 1)] if status == "SAT" else []
-    return Found(
-        status=status,
-        true=task.formula.true(model_of) if status is Status.SAT else None,
-        decisions=solver.num_branches,
-        conflicts=solver.num_conflicts,
-    )
+    found = None
+    if status is Status.SAT:
+        free = [z if solver.boolean_value(x) else -z for z, x in variables.items()]
+        found = task.formula.true([*signed[true].tolist(), *free])
+    return Found(status, found, decisions=solver.num_branches, conflicts=solver.num_conflicts)
 
 
-def _constrain(model: Any, literals: list[Any], task: Task) -> None:
-    structure, given = task.instance.structure, task.instance.given
+def _constrain(
+    model: Any, variables: dict[int, Any], task: Task, open_: NDArray[np.bool_], true: NDArray[np.bool_]
+) -> None:
+    """The groups, over what is open of them."""
+    structure, signed = task.instance.structure, task.formula.signed
     for group in range(structure.groups):
         in_time(lambda: task.left() <= 0)
-        members = [literals[z] for z in structure.members(group).tolist()]
+        members = structure.members(group)
+        held = int(np.count_nonzero(true[members]))
+        some = [variables[z] if z > 0 else ~variables[-z] for z in signed[members[open_[members]]].tolist()]
         if structure.beyond[group]:
-            model.add_linear_constraint(sum(members), int(structure.least[group]), int(structure.most[group]))
+            least, most = int(structure.least[group]) - held, int(structure.most[group]) - held
+            model.add_linear_constraint(cp_model.LinearExpr.sum(some), least, most)
+        elif held:  # no other is open where there is at most one
+            continue
         elif structure.exclusive[group] and structure.need[group] > Need.NONE:
-            model.add_exactly_one(members)
+            model.add_exactly_one(some)
         elif structure.exclusive[group]:
-            model.add_at_most_one(members)
+            model.add_at_most_one(some)
         elif structure.need[group] > Need.NONE:
-            model.add_bool_or(members)
-    for z in given.tolist():
-        model.add_bool_or([literals[z]])
+            model.add_bool_or(some)
 
 
 def _solve(solver: Any, model: Any, task: Task) -> Any:
