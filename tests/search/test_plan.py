@@ -367,7 +367,7 @@ def test_a_few_bounds_among_many_clauses_are_for_cadical_too() -> None:
 
 
 def test_formulas_without_python_sat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dibs.search.formulas.installed", lambda: False)
+    monkeypatch.setattr("dibs.search.formulas.has_python_sat", lambda: False)
     formula = CNF(3, [[1, 2], [-1, 3]])
     plan = dibs.plan(formula)
     assert (plan.search, plan.easy) == ("nogoods", None)

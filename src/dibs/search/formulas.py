@@ -28,7 +28,7 @@ def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | N
     """
     if other := next((name for name in explicit if name not in takes), None):
         return None, f"nogoods to the end: {other} is not for CaDiCaL"
-    if not installed():
+    if not has_python_sat():
         extra = ENGINES[ENGINE].extra
         return None, f"nogoods to the end: CaDiCaL needs {ENGINES[ENGINE].needs}, pip install 'dibs[{extra}]'"
     return ENGINE, "a formula that is not easy is for CaDiCaL"
@@ -60,6 +60,6 @@ def random_like(structure: Structure) -> bool:
 
 
 @cache
-def installed() -> bool:
+def has_python_sat() -> bool:
     """Whether python-sat is here: to look for it takes as long as an easy formula."""
     return find_spec("pysat") is not None

@@ -197,6 +197,16 @@ def advance_one(
                 note(s, rich, state.FAILED, 0)
 
 
+@part
+def looking(watching: Flag, rich: Flag) -> Flag:
+    """`watching`, as a constant but in the rich form."""
+    if watching is None:
+        return None
+    if rich is None:
+        return 1
+    return watching
+
+
 @entry(error_model="numpy")
 def advance(
     t: Tables,
@@ -209,8 +219,8 @@ def advance(
     bits: NDArray[np.uint64],
 ) -> None:
     """`advance_one` for each of `rows`; `queue` [G + 2L], `keys` [L] and `bits` [R] are scratch."""
-    table, options = view(t), view(rules)
+    table, options, watching = view(t), view(rules), looking(t.watching, rules.rich)
     for r in rows:
         advance_one(
-            table, view_row(s, r), t.watching, rules.rich, options, budget, borrow(queue), borrow(keys), borrow(bits)
+            table, view_row(s, r), watching, rules.rich, options, budget, borrow(queue), borrow(keys), borrow(bits)
         )

@@ -96,7 +96,7 @@ def choose(t: Tables, s: Searches, address: Int, alone: bool, length: Int) -> tu
 @part
 def undo(t: Tables, s: Searches, watching: Flag, length: Int, mark: Int) -> None:
     """Take back everything on the trail above `mark`."""
-    if watching is not None and watching:
+    if watching is not None and watching != 0:
         for i in range(mark, length):
             bits = s.lost[unsigned(i)]
             while bits:

@@ -132,7 +132,7 @@ def propagate(
     """
     head = 0
     alone = False
-    if watching is not None and watching:
+    if watching is not None and watching != 0:
         consistent, tail = digest(t, s, settled, length, queue, tail)
         if not consistent:
             return False, length
@@ -142,7 +142,7 @@ def propagate(
             consistent = True
             was_open, length = choose(t, s, queue[unsigned(head)], alone, length)
             head += 1
-            if watching is not None and watching:
+            if watching is not None and watching != 0:
                 consistent, tail = digest(t, s, mark, length, queue, tail)
             if not (was_open and consistent):
                 return False, length
