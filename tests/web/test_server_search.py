@@ -396,6 +396,31 @@ def test_a_latin_square_is_filled_by_both(client: httpx.Client, rival: str) -> N
     assert again[0][1]["values"] == given.tolist()
 
 
+def test_a_rival_that_is_not_installed_is_refused(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "find_spec", lambda name: None)
+    catalogue.rivals.cache_clear()
+    try:
+        assert [one["id"] for one in client.get("/api/about").json()["rivals"]] == ["plain"]
+        answer = client.post("/api/square", json={"order": 12, "rival": "cadical195"})
+    finally:
+        catalogue.rivals.cache_clear()
+    assert answer.status_code == 400
+    assert answer.json()["error"] == "rival = 'cadical195': it is not installed; choose one of plain"
+
+
+def test_a_race_of_squares_ends_with_its_page(served: Site, client: httpx.Client) -> None:
+    """The process of the rival, too: a job ends when its process has."""
+    pytest.importorskip("pysat", reason="CaDiCaL needs python-sat")
+    until(lambda: served.workers.slots.running == 0)
+    with client.stream("POST", "/api/square", json={"order": 40, "seed": 5, "rival": "cadical195"}) as response:
+        events: Any = pages.events(response.iter_lines())
+        while next(events)[0] != "state":
+            pass
+        assert served.workers.slots.running > 0
+        events.close()
+    until(lambda: served.workers.slots.running == 0)
+
+
 def test_plain_search_is_watched_while_it_tries(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "BEAT", 0.0)
     monkeypatch.setattr(limits, "SQUARE_SECONDS", 1.0)

@@ -171,13 +171,15 @@ def _questions(app: FastAPI, workers: Workers) -> None:
     async def square(of: requests.Square) -> Response:
         from dibs.web import square
 
+        rival = catalogue.rival(of.rival)
+
         async def stream(channel: Channel) -> None:
             if not workers.all_ready.is_set():
                 channel.put("wait", {"words": COMPILING})
                 await workers.until(workers.all_ready)
             try:
                 async with workers.squares:
-                    await square.filled(of, workers, channel)
+                    await square.filled(of, rival, workers, channel)
             except Cancelled:
                 channel.put("error", {"error": "nobody read the events of this race: it was cancelled"})
             except Exception as error:

@@ -188,6 +188,14 @@ def rivals() -> list[dict[str, str]]:
     return found
 
 
+def rival(name: str) -> str:
+    """What a rival is called; InputError where it is not installed."""
+    found = {one["id"]: one["name"] for one in rivals()}
+    if name not in found:
+        raise InputError(f"rival = {_short(name)}: it is not installed; choose one of {', '.join(found)}")
+    return found[name]
+
+
 def about(ready: bool, squares: bool) -> dict[str, Any]:
     """`ready`: searches can begin at once; `squares`: races of large squares, too."""
     return {

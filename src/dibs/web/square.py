@@ -23,7 +23,7 @@ from dibs.search.outcome import Outcome, Status
 from dibs.search.plan import Request
 from dibs.search.tree.search import TreeSearch
 from dibs.solving import solver
-from dibs.web import catalogue, limits, requests
+from dibs.web import limits, requests
 from dibs.web.scheduling import Cancelled, Job
 from dibs.web.stream import Channel, Part
 from dibs.web.workers import Workers
@@ -31,12 +31,11 @@ from dibs.web.workers import Workers
 ROW = np.zeros(1, np.int64)
 
 
-async def filled(of: requests.Square, workers: Workers, channel: Channel) -> None:
+async def filled(of: requests.Square, rival: str, workers: Workers, channel: Channel) -> None:
     """Both fill the square at once; `start` has it, `state` and `end` carry who they are `of`: 0 for dibs."""
     seed = secrets.randbelow(2**31) if of.seed is None else of.seed
     square = await workers.run(lambda job: _made(of, seed, job))
-    rival = next(one for one in catalogue.rivals() if one["id"] == of.rival)
-    about = {"order": of.order, "values": square.values.reshape(-1).tolist(), "seed": seed, "rival": rival["name"]}
+    about = {"order": of.order, "values": square.values.reshape(-1).tolist(), "seed": seed, "rival": rival}
     channel.put("start", {**about, "seconds": limits.SQUARE_SECONDS})
     go, play = Event(), _plain if of.rival == "plain" else _process
 
