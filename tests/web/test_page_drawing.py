@@ -222,7 +222,8 @@ def test_everything_is_reached_by_the_keyboard(page: Page) -> None:
 TEXTS = {  # what is written on what; 4.5 : 1 is wanted
     "text": ["bg", "surface", "cell", "peer", "raised", "heat"],
     "muted": ["bg", "surface", "cell", "peer", "raised"],
-    "on-accent": ["accent"],
+    "on-accent": ["accent", "path"],
+    "on-deep": ["deep"],
     "error": ["error-bg", "surface"],
     "good": ["raised", "surface"],
     "known": ["cell", "peer"],

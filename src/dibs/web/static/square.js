@@ -8,10 +8,10 @@ const SWEEP = 0.5; // seconds in which the cells of an answer appear
 
 // One square of colours: givens are grey, what was filled in has a colour of its own by symbol.
 class Mosaic {
-  constructor(canvas, hue) {
+  constructor(canvas) {
     this.canvas = canvas;
     this.pen = canvas.getContext("2d");
-    this.hue = hue; // name of the colour of what is filled in
+    this.hue = "path"; // name of the colour of what is filled in
     this.order = ORDER;
     this.given = this.values = new Array(ORDER * ORDER).fill(0);
     new ResizeObserver(() => this.resize()).observe(canvas);
@@ -36,13 +36,19 @@ class Mosaic {
   }
 
   begin(order, given) {
-    Object.assign(this, { order, given, values: [...given], hue: this.hue });
-    this.draw();
+    Object.assign(this, { order, given });
+    this.show(given);
   }
 
-  show(values) {
+  // What is tried has another colour than what is right.
+  show(values, right = false) {
     this.values = values;
-    this.draw();
+    const hue = right ? "path" : "deep";
+    if (hue === this.hue) this.draw();
+    else {
+      this.hue = hue;
+      this.colours();
+    }
   }
 
   draw() {
@@ -72,7 +78,7 @@ class Mosaic {
 export class Square {
   constructor(about) {
     this.work = new Latest();
-    this.mosaics = [new Mosaic($("square-0"), "path"), new Mosaic($("square-1"), "deep")];
+    this.mosaics = [new Mosaic($("square-0")), new Mosaic($("square-1"))];
     $("rival").replaceChildren(...about.rivals.map(({ id, name }) => make("option", { value: id }, name)));
     const named = () => ($("rival-name").textContent = $("rival").selectedOptions[0]?.textContent ?? "");
     $("rival").addEventListener("change", named);
@@ -150,7 +156,7 @@ export class Square {
     const { order } = mosaic;
     const tick = (now) => {
       const share = calm() ? 1 : (now - begun) / 1000 / SWEEP;
-      mosaic.show(values.map((value, i) => (mosaic.given[i] || ((i % order) + i / order) / (2 * order) <= share ? value : 0)));
+      mosaic.show(values.map((value, i) => (mosaic.given[i] || ((i % order) + i / order) / (2 * order) <= share ? value : 0)), true);
       if (share < 1) requestAnimationFrame(tick);
     };
     requestAnimationFrame(tick);
@@ -168,6 +174,7 @@ export class Square {
       words = ratio >= 1 ? `dibs is ${times(ratio)} times as quick.` : `This time ${rival} is ${times(1 / ratio)} times as quick.`;
       words = `${words} ${seconds(ours.seconds)} against ${seconds(theirs.seconds)}.`;
     }
+    if (ours.status === "SAT" && theirs.status === "SAT") $(`clock-${ratio >= 1 ? 1 : 0}`).className = "";
     $("square-told").replaceChildren(make("b", {}, words), " Press again for another square.");
   }
 }
