@@ -20,8 +20,8 @@ export class Avalanche {
   colours() {
     const style = getComputedStyle(this.canvas);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-    Object.assign(this, { red: colour("deep"), blue: colour("path"), surface: colour("surface"), muted: colour("muted") });
-    Object.assign(this, { text: colour("text"), mark: colour("mark") });
+    Object.assign(this, { red: colour("deep"), blue: colour("path"), surface: colour("surface") });
+    Object.assign(this, { text: colour("text"), muted: colour("muted"), mark: colour("mark") });
     this.again();
   }
 

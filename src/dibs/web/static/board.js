@@ -60,7 +60,8 @@ export class Board {
   // values: 0 for an empty cell; given: what the puzzle has; candidates: lists of values; conflicts: words by cell;
   // branch: the cell that a node branches on, or -1; heat: [cells][size] probabilities or null; truth: the only
   // solution, or null; culprits: cells whose givens contradict each other.
-  show({ values, given = values, candidates = [], conflicts = new Map(), branch = -1, heat = null, truth = null, culprits = new Set() }) {
+  show({ values, given = values, candidates = [], ...marks }) {
+    const { conflicts = new Map(), branch = -1, heat = null, truth = null, culprits = new Set() } = marks;
     Object.assign(this, { values, given, candidates, conflicts, branch, heat, truth, culprits });
     this.cells.forEach((cell, i) => this.paint(cell, i));
   }

@@ -1,5 +1,5 @@
-// "You choose": a search that was done before, played when one of two values is pressed. It needs no kernel and no server
-// but for its file, which `make replay` writes; every figure in it is that command's.
+// "You choose": a search that was done before, played when one of two values is pressed. It needs its file only, which
+// `make replay` writes; every figure in it is that command's.
 
 import { Avalanche } from "./avalanche.js";
 import { Board } from "./board.js";
@@ -24,7 +24,8 @@ export class Choose {
     $("question").append(` It is the one with the ring, ${name}.`);
     this.buttons = values.map((value) => {
       const text = SYMBOLS[value - 1];
-      return make("button", { class: "answer", "aria-label": `${text} at ${name}` }, text, { click: () => this.take(value) });
+      const about = { class: "answer", "aria-label": `${text} at ${name}` };
+      return make("button", about, text, { click: () => this.take(value) });
     });
     $("answers").replaceChildren(...this.buttons, make("span", { class: "hint" }, "Which one?"));
     this.show(0, 0);
@@ -91,10 +92,12 @@ export class Choose {
       make("br"),
       `The network had said ${good}, at ${percent(right)}.`,
     );
-    $("honest").textContent =
-      `With the network, the whole search has ${counted(nodes, "node")}. Without it, a search that tries the smaller value first ` +
-      `spends ${count(wrong.nodes)} before it looks at ${good}. To be fair: plain search that eliminates more (hidden singles) ` +
-      `needs ${counted(stronger, "node")}. Press ${this.good ? bad : good} to see the other side.`;
+    $("honest").textContent = [
+      `With the network, the whole search has ${counted(nodes, "node")}.`,
+      `Without it, a search that tries the smaller value first spends ${count(wrong.nodes)} before it looks at ${good}.`,
+      `To be fair: plain search that eliminates more (hidden singles) needs ${counted(stronger, "node")}.`,
+      `Press ${this.good ? bad : good} to see the other side.`,
+    ].join(" ");
     $("honest").hidden = false;
     const words = this.good ? `${path} nodes in a line down to the solution` : `${count(wrong.nodes)} nodes, all failing`;
     $("avalanche").setAttribute("aria-label", `The search tree: ${words}`);

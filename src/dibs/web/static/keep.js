@@ -54,8 +54,8 @@ export function verdict(runs) {
   if (!first.ok && !second.ok) return { words: "Neither search has an answer within its limit.", winner: -1 };
   if (first.ok !== second.ok) {
     const [won, lost] = first.ok ? [first, second] : [second, first];
-    const words = `${won.run.name} has the answer after ${counted(won.nodes, "node")}; ${lost.run.name} has none after ${count(lost.nodes)}.`;
-    return { words, winner: each.indexOf(won) };
+    const words = `${won.run.name} has the answer after ${counted(won.nodes, "node")}`;
+    return { words: `${words}; ${lost.run.name} has none after ${count(lost.nodes)}.`, winner: each.indexOf(won) };
   }
   if (first.nodes === second.nodes) return { words: `Both need ${counted(first.nodes, "node")}.`, winner: -1 };
   const [won, lost] = first.nodes < second.nodes ? [first, second] : [second, first];

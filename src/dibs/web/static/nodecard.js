@@ -45,7 +45,8 @@ export class NodeCard {
     this.panel = panel;
     if (entry === run.tree.solution) {
       this.close();
-      this.source.visit({ ...this.source.solved(run.end.solution), branch: -1, title: `The solution, found by ${run.name}` });
+      const title = `The solution, found by ${run.name}`;
+      this.source.visit({ ...this.source.solved(run.end.solution), branch: -1, title });
       return;
     }
     const node = run.tree.node[entry];

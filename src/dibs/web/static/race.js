@@ -274,7 +274,8 @@ export class Race {
     this.position = this.most;
     const { words, winner } = verdict(this.runs);
     const lines = this.runs.map((run, i) => {
-      const told = run.error ? "failed" : `${ENDS[run.end.status]}, ${counted(run.end.nodes, "node")}, ${seconds(run.seconds)}`;
+      const counts = () => `${counted(run.end.nodes, "node")}, ${seconds(run.seconds)}`;
+      const told = run.error ? "failed" : `${ENDS[run.end.status]}, ${counts()}`;
       return make("li", { class: i === winner ? "won" : "" }, [make("b", {}, run.name), ` ${told}`]);
     });
     this.ui.verdict.replaceChildren(make("p", {}, words), make("ul", {}, lines));

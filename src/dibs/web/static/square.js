@@ -21,7 +21,8 @@ class Mosaic {
   colours() {
     const style = getComputedStyle(this.canvas);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
-    Object.assign(this, { filled: colour(this.hue), text: colour("text"), surface: colour("surface"), grid: colour("grid") });
+    Object.assign(this, { filled: colour(this.hue), text: colour("text") });
+    Object.assign(this, { surface: colour("surface"), grid: colour("grid") });
     this.draw();
   }
 
@@ -130,10 +131,9 @@ export class Square {
   }
 
   begin({ order, values, seed, rival }) {
-    this.limit = undefined;
     $("rival-name").textContent = rival;
-    const blank = values.filter((value) => !value).length;
-    $("square-told").textContent = `Order ${order}, ${count(blank)} of ${count(values.length)} cells blank, seed ${seed}.`;
+    const blank = `${count(values.filter((value) => !value).length)} of ${count(values.length)} cells blank`;
+    $("square-told").textContent = `Order ${order}, ${blank}, seed ${seed}.`;
     for (const mosaic of this.mosaics) mosaic.begin(order, values);
     this.given = values;
   }
@@ -144,7 +144,8 @@ export class Square {
     $(`clock-${of}`).textContent = status === "SAT" ? seconds(data.seconds) : `gave up after ${seconds(data.seconds)}`;
     $(`clock-${of}`).className = status === "SAT" ? "won" : "lost";
     const mosaic = this.mosaics[of];
-    mosaic.canvas.setAttribute("aria-label", `The square of ${of ? $("rival-name").textContent : "dibs"}: ${status === "SAT" ? "filled" : "not filled"}`);
+    const whose = of ? $("rival-name").textContent : "dibs";
+    mosaic.canvas.setAttribute("aria-label", `The square of ${whose}: ${status === "SAT" ? "filled" : "not filled"}`);
     if (status === "SAT") this.sweep(mosaic, data.values);
     else mosaic.show(this.given);
     if (this.ends.every(Boolean)) this.verdict();
@@ -156,7 +157,8 @@ export class Square {
     const { order } = mosaic;
     const tick = (now) => {
       const share = calm() ? 1 : (now - begun) / 1000 / SWEEP;
-      mosaic.show(values.map((value, i) => (mosaic.given[i] || ((i % order) + i / order) / (2 * order) <= share ? value : 0)), true);
+      const there = (i) => mosaic.given[i] || ((i % order) + i / order) / (2 * order) <= share;
+      mosaic.show(values.map((value, i) => (there(i) ? value : 0)), true);
       if (share < 1) requestAnimationFrame(tick);
     };
     requestAnimationFrame(tick);
@@ -164,17 +166,21 @@ export class Square {
 
   verdict() {
     const [ours, theirs] = this.ends;
-    const rival = $("rival-name").textContent;
     const ratio = theirs.seconds / ours.seconds;
-    const times = (value) => (value >= 10 ? count(value) : value.toFixed(1));
-    let words = "Neither has filled it.";
-    if (ours.status === "SAT" && theirs.status !== "SAT") words = `dibs fills it in ${seconds(ours.seconds)}; ${rival} has not after ${seconds(theirs.seconds)}.`;
-    else if (ours.status !== "SAT" && theirs.status === "SAT") words = `This time ${rival} wins: ${seconds(theirs.seconds)}, and dibs has not filled it.`;
-    else if (ours.status === "SAT") {
-      words = ratio >= 1 ? `dibs is ${times(ratio)} times as quick.` : `This time ${rival} is ${times(1 / ratio)} times as quick.`;
-      words = `${words} ${seconds(ours.seconds)} against ${seconds(theirs.seconds)}.`;
-    }
-    if (ours.status === "SAT" && theirs.status === "SAT") $(`clock-${ratio >= 1 ? 1 : 0}`).className = "";
+    if (this.ends.every(({ status }) => status === "SAT")) $(`clock-${ratio >= 1 ? 1 : 0}`).className = "";
+    const words = told(ours, theirs, $("rival-name").textContent, ratio);
     $("square-told").replaceChildren(make("b", {}, words), " Press again for another square.");
   }
+}
+
+// Who has filled the square, and how much sooner.
+function told(ours, theirs, rival, ratio) {
+  const times = (value) => `${value >= 10 ? count(value) : value.toFixed(1)} times as quick`;
+  const [mine, other] = [seconds(ours.seconds), seconds(theirs.seconds)];
+  const [filled, rivalFilled] = [ours.status === "SAT", theirs.status === "SAT"];
+  if (!filled && !rivalFilled) return "Neither has filled it.";
+  if (!rivalFilled) return `dibs fills it in ${mine}; ${rival} has not after ${other}.`;
+  if (!filled) return `This time ${rival} wins: ${other}, and dibs has not filled it.`;
+  const won = ratio >= 1 ? `dibs is ${times(ratio)}.` : `This time ${rival} is ${times(1 / ratio)}.`;
+  return `${won} ${mine} against ${other}.`;
 }

@@ -365,7 +365,8 @@ export class Sudoku {
   mistakes() {
     const wrong = this.board.cells?.filter((cell) => cell.classList.contains("mistaken")).length ?? 0;
     const known = $("heat").checked && this.board.truth;
-    $("mistakes").textContent = !known ? "" : wrong ? `Wrong about ${counted(wrong, "cell")}, marked red.` : "Right about every cell.";
+    const words = wrong ? `Wrong about ${counted(wrong, "cell")}, marked red.` : "Right about every cell.";
+    $("mistakes").textContent = known ? words : "";
   }
 
   // The line below the board, and the bubble at the pointer.
@@ -383,7 +384,8 @@ export class Sudoku {
       const chance = percent(board.heat[cell][value - 1]);
       bubble(this.tip, mark, `${board.symbols[value - 1]} at ${board.name(cell)}: ${chance}`);
     } else if (board.values?.[cell]) {
-      const kind = this.puzzle.values[cell] ? "given" : this.state ? "follows at this node" : this.finished ? "solved" : "tried";
+      const found = this.state ? "follows at this node" : this.finished ? "solved" : "tried";
+      const kind = this.puzzle.values[cell] ? "given" : found;
       line.replaceChildren(where, ` ${board.symbols[board.values[cell] - 1]}, ${kind}`);
     } else {
       const open = board.candidates?.[cell] ?? [];
