@@ -24,7 +24,7 @@ from dibs.search.nogoods.analyse import analyse, span
 from dibs.search.nogoods.arrays import Int, Memory, Problem
 from dibs.search.nogoods.decide import choose, decide
 from dibs.search.nogoods.forget import keep, tidy
-from dibs.search.nogoods.groups import kill
+from dibs.search.nogoods.groups import assign, kill
 from dibs.search.nogoods.lemmas import crowded, note_learnt
 from dibs.search.nogoods.propagate import back, look, propagate
 
@@ -92,12 +92,7 @@ def put(p: Problem, m: Memory, aim: Aim, literal: Int) -> None:
         m.queue[0], m.queue_group[0] = literal, arrays.NONE
         counts[arrays.QUEUED] = 1
         return
-    m.state[literal] = arrays.TRUE
-    m.level[literal] = counts[arrays.LEVEL]
-    m.reason[literal] = arrays.NONE
-    m.position[literal] = counts[arrays.TRAIL]
-    m.trail[counts[arrays.TRAIL]] = literal
-    counts[arrays.TRAIL] += 1
+    assign(m, literal, arrays.TRUE, arrays.NONE)
     look(p, m, literal)
     other = aim.partner[literal]
     if m.state[other] == arrays.OPEN:

@@ -15,15 +15,22 @@ def asleep(p: Problem, m: Memory, group: Int) -> bool:
 
 
 @part
-def kill(p: Problem, m: Memory, literal: Int, reason: Int) -> None:
-    """A literal is false. Groups that need one note what is left."""
+def assign(m: Memory, literal: Int, value: Int, reason: Int) -> None:
+    """Put a literal on the trail."""
     counts = m.counts
-    m.state[literal] = arrays.FALSE
+    m.state[literal] = value
     m.level[literal] = counts[arrays.LEVEL]
     m.reason[literal] = reason
     m.position[literal] = counts[arrays.TRAIL]
     m.trail[counts[arrays.TRAIL]] = literal
     counts[arrays.TRAIL] += 1
+
+
+@part
+def kill(p: Problem, m: Memory, literal: Int, reason: Int) -> None:
+    """A literal is false. Groups that need one note what is left."""
+    counts = m.counts
+    assign(m, literal, arrays.FALSE, reason)
     for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
         g = p.literal_group[k]
         m.left[g] -= 1

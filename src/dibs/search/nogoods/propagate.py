@@ -5,7 +5,7 @@ from __future__ import annotations
 from dibs.compiled import part
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.arrays import Int, Memory, Problem
-from dibs.search.nogoods.groups import exclude, kill
+from dibs.search.nogoods.groups import assign, exclude, kill
 
 
 @part
@@ -54,12 +54,7 @@ def propagate(p: Problem, m: Memory) -> bool:
         if m.state[literal] == arrays.FALSE:
             counts[arrays.FAILED] = group
             break
-        m.state[literal] = arrays.TRUE
-        m.level[literal] = counts[arrays.LEVEL]
-        m.reason[literal] = group
-        m.position[literal] = counts[arrays.TRAIL]
-        m.trail[counts[arrays.TRAIL]] = literal
-        counts[arrays.TRAIL] += 1
+        assign(m, literal, arrays.TRUE, group)
         exclude(p, m, literal)
         if counts[arrays.FAILED] < 0:
             look(p, m, literal)
