@@ -12,7 +12,7 @@ import dibs
 from dibs import CNF, Latin, Options, Problem
 from dibs.generate import latin
 from dibs.problem import Instance
-from dibs.search.nogoods import arrays, dives
+from dibs.search.nogoods import arrays, dives, loop
 from dibs.search.nogoods import search as learner
 from dibs.search.nogoods.arrays import memory
 from dibs.search.nogoods.batch import NogoodSearch
@@ -126,6 +126,20 @@ def test_recent_failures_count_more() -> None:
     failures = int(search.memory.counts[arrays.CONFLICTS])
     assert 50 < failures < 10_000  # before all weights are made smaller together
     assert search.memory.real[0] == pytest.approx(1.02 ** (failures - 1), rel=1e-6)  # the last one ends the search
+
+
+def test_in_an_exact_cover_all_groups_of_what_failed_count() -> None:
+    """After one failure more groups have weight than literals were behind it; otherwise its reasons alone."""
+    [square] = latin(1, order=20, holes=0.42, balanced=True, seed=3)
+    for problem, cover in ((square, True), (pigeons(4), False)):
+        search = searches(problem, max_nodes=0)
+        m = search.memory
+        m.counts[[arrays.PHASE, arrays.MOST]] = arrays.RUNNING, arrays.NEVER
+        loop.advance(search.problem, m, 256, 1)
+        counted = np.count_nonzero(m.weight > 1)
+        assert m.counts[arrays.CONFLICTS] == 1
+        assert m.counts[arrays.COVER] == cover
+        assert (counted > m.counts[arrays.TOUCHED]) == cover
 
 
 def test_what_a_nogood_says_has_no_solution() -> None:

@@ -10,12 +10,15 @@ from dibs.search.nogoods.arrays import Int, Memory, Problem
 
 
 @part
-def see(m: Memory, literal: Int) -> None:
-    """A true literal has to do with a failure."""
+def see(p: Problem, m: Memory, literal: Int) -> None:
+    """A true literal has to do with a failure; in an exact cover its groups count for that, not only its reason."""
     counts = m.counts
     if m.seen[literal] or m.level[literal] == 0:
         return
     m.seen[literal] = 1
+    if counts[arrays.COVER]:
+        for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
+            m.weight[p.literal_group[k]] += m.real[0]
     m.touched[counts[arrays.TOUCHED]] = literal
     counts[arrays.TOUCHED] += 1
     if m.level[literal] == counts[arrays.LEVEL]:
@@ -53,13 +56,13 @@ def doubt(p: Problem, m: Memory, literal: Int, end: Int) -> None:
     """See what made a literal false, or the one literal that says so, where that was true before `end` of the trail."""
     reason, pair = m.reason[literal], p.pair[literal]
     if 0 <= reason < len(m.state):
-        see(m, reason)
+        see(p, m, reason)
     elif pair >= 0 and m.state[pair] == arrays.TRUE and m.position[pair] < end:
-        see(m, pair)
+        see(p, m, pair)
     elif reason >= 0:
         charge(p, m, reason - len(m.state), literal)
     else:
-        accuse(m, -2 - reason, literal)
+        accuse(p, m, -2 - reason, literal)
 
 
 @part
@@ -67,7 +70,7 @@ def switched(p: Problem, m: Memory, group: Int) -> None:
     """See what switched a group with bounds on."""
     selector = p.selector[group - len(p.need)]
     if selector >= 0:
-        see(m, selector)
+        see(p, m, selector)
 
 
 @part
@@ -78,15 +81,15 @@ def charge(p: Problem, m: Memory, group: Int, excluded: Int) -> None:
     for i in range(p.group_start[group], p.group_start[group + 1]):
         literal = p.group_member[i]
         if m.state[literal] == arrays.TRUE and m.position[literal] < m.position[excluded]:
-            see(m, literal)
+            see(p, m, literal)
 
 
 @part
-def accuse(m: Memory, nogood: Int, spared: Int) -> None:
+def accuse(p: Problem, m: Memory, nogood: Int, spared: Int) -> None:
     m.use[nogood] += np.float32(1)
     for i in range(m.place[nogood], m.place[nogood] + m.length[nogood]):
         if m.arena[i] != spared:
-            see(m, m.arena[i])
+            see(p, m, m.arena[i])
 
 
 @part
@@ -150,7 +153,7 @@ def analyse(p: Problem, m: Memory) -> Int:
     if counts[arrays.FAILED] >= 0:
         blame(p, m, counts[arrays.FAILED], -1)
     else:
-        accuse(m, counts[arrays.BROKEN], -1)
+        accuse(p, m, counts[arrays.BROKEN], -1)
     i = counts[arrays.TRAIL] - 1
     while True:
         literal = m.trail[i]

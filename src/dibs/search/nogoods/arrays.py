@@ -42,7 +42,8 @@ LOGGED = 23  # of `log`
 ROOTED = 24  # of the trail at the root: so many literals are in the log as lemmas
 TOLD = 25  # of `told`
 HEARD = 26  # of `heard`
-COUNTERS = 27
+COVER = 27  # 1: every group is exactly one, as in an exact cover
+COUNTERS = 28
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100
@@ -144,6 +145,7 @@ def memory(p: Problem) -> Memory:
     m.real[:] = 1
     m.counts[[FAILED, BROKEN]] = -1
     m.counts[ROOM] = FIRST_ROOM
+    m.counts[COVER] = len(p.least) == 0 and bool((p.need & p.exclusive).all())
     if (p.need & (sizes[:special] == 0)).any() or ((sizes[special:] < p.least) & (p.selector < 0)).any():
         m.counts[PHASE] = UNSAT
     return m

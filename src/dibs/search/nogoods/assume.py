@@ -85,12 +85,12 @@ def fail(p: Problem, m: Memory) -> None:
         if m.level[denied] > 0:
             doubt(p, m, denied, counts[arrays.TRAIL])
     elif group < 0:
-        accuse(m, counts[arrays.BROKEN], -1)
+        accuse(p, m, counts[arrays.BROKEN], -1)
     elif group >= len(p.need) and m.held[group] > p.most[group - len(p.need)]:
         switched(p, m, group)
         for i in range(p.group_start[group], p.group_start[group + 1]):
             if m.state[p.group_member[i]] == arrays.TRUE:
-                see(m, p.group_member[i])
+                see(p, m, p.group_member[i])
     else:
         blame(p, m, group, -1)
     for i in range(counts[arrays.TRAIL] - 1, m.mark[0] - 1, -1):
