@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite
+.PHONY: docs docs-quick dist run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -12,20 +12,35 @@ run: $(VENV)/.installed
 test: check
 
 check: $(VENV)/.test-installed chromium
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples website
+	$(BIN)/ruff format --check src tests benchmarks examples website
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/dibs warm
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
+# The documentation site, in build/site: notebooks are run, warnings are errors, and every page is looked at in a browser.
+docs: $(VENV)/.docs-installed chromium
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python -m pytest -q -p no:cacheprovider website
+
+# The same while writing: notebooks are shown as they are, and nothing is looked at.
+docs-quick: $(VENV)/.docs-installed
+	NO_MKDOCS_2_WARNING=1 NOTEBOOKS="as they are" $(BIN)/mkdocs build --strict
+
+# Sdist and wheel, in dist/; the wheel is installed into an empty environment elsewhere, and used there.
+dist: $(VENV)/.docs-installed
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python website/elsewhere.py dist
 
 # For every change: lint, types, and the tests that catch most (within a minute on two quiet cores).
 QUICK := tests/test_ranges.py tests/problem tests/search/test_counters.py tests/search/test_selfcheck.py \
   tests/search/test_agreement.py tests/search/test_engine.py tests/guide/test_guides.py tests/commands/test_every_option.py \
   tests/examples/test_templates.py
 quick: $(VENV)/.test-installed
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples website
+	$(BIN)/ruff format --check src tests benchmarks examples website
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK) -k 'not bombs and not does_something'
@@ -186,6 +201,11 @@ $(VENV)/.test-installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@ $(VENV)/.installed
+
+$(VENV)/.docs-installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --editable '.[test,docs]'
+	touch $@ $(VENV)/.installed $(VENV)/.test-installed
 
 clean:
 	rm -rf $(VENV) $(LOWEST) .mypy_cache .ruff_cache .pytest_cache dist build

@@ -214,3 +214,14 @@ def test_two_processes_at_once(toy: Toy) -> None:
     assert {process.communicate()[0].split()[0] for process in many} == {"20"}
     assert len(toy.files()) == 1
     assert toy.call() == ("20 1 0", "")
+
+
+def test_a_folder_that_can_only_be_read_is_used(toy: Toy) -> None:
+    """As in an image that was built by somebody else."""
+    toy.call()
+    readonly = """
+    import tempfile
+    def refuse(*_, **__): raise PermissionError("read-only")
+    tempfile.TemporaryFile = refuse
+    """
+    assert toy.call(readonly) == ("20 1 0", "")

@@ -7,11 +7,13 @@ Names are loaded when they are first used, Numba when the first search starts an
 this import takes no time.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dibs.contradiction import Why, why
+    from dibs.explaining import Explanation, explain
     from dibs.guide import Asks, DiBS, Guide, Oracle, as_guide, load_guide
     from dibs.modelling import Model
     from dibs.problem import (
@@ -42,6 +44,7 @@ __all__ = [
     "Asks",
     "Bounds",
     "DiBS",
+    "Explanation",
     "Guide",
     "InputError",
     "InputLimits",
@@ -64,6 +67,7 @@ __all__ = [
     "WrongSolution",
     "as_guide",
     "count_solutions",
+    "explain",
     "is_unique",
     "load_guide",
     "plan",
@@ -79,10 +83,20 @@ __all__ = [
 ]
 
 
+# Another package, dibs-lib, has no dibs/__init__.py: installed beside this one, its files lie in the same folder.
+if os.path.exists(os.path.join(os.path.dirname(__file__), "inference", "dibs.py")):
+    import logging
+
+    _told = (
+        "dibs-lib is installed in the same folder: `import dibs` is the solver, dibs.inference and others are its own"
+    )
+    logging.getLogger("dibs").warning("dibs: %s (an environment for each keeps them apart)", _told)
+
+
 def __getattr__(name: str) -> Any:
     """A public name, from the first of the parts that has it; from then on it is an ordinary one."""
-    parts = ("problem", "guide", "search", "solving", "session", "questions", "contradiction", "modelling", "training")
-    for part in parts if name in __all__ else ():
+    parts = ["problem", "guide", "search", "solving", "session", "questions", "contradiction", "modelling"]
+    for part in [*parts, "explaining", "training"] if name in __all__ else ():
         module = import_module(f"dibs.{part}")
         if name in module.__all__:
             globals()[name] = found = getattr(module, name)

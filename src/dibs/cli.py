@@ -71,6 +71,8 @@ def build(called: str = "") -> App:
         if called in (name, "") or called not in COMMANDS:
             module, _, attribute = place.partition(":")
             app.command(getattr(import_module(module), attribute))
+    if called not in COMMANDS:
+        app.register_install_completion_command(help="Install completion for your shell (bash, zsh, fish).")
     return app
 
 

@@ -183,7 +183,10 @@ def _write(path: Path, content: bytes) -> None:
 
 @cache
 def folder() -> Path | None:
-    """Where compiled code of this version is kept; None where nothing can be written."""
+    """Where compiled code of this version is kept; None where nothing can be written.
+
+    A folder that is there already may be read-only, as in an image: what it has is used.
+    """
     name = f"compiled-{version(sources(PACKAGE))}"
     tried = [parent / name for parent in parents()]
     for path in tried:
@@ -197,6 +200,9 @@ def folder() -> Path | None:
         if new:
             forget(path)
         return path
+    for path in tried:
+        if path.is_dir():
+            return path
     _tell("unwritable", f"compiled code cannot be kept (no folder can be written: {', '.join(map(str, tried))})")
     return None
 

@@ -309,3 +309,27 @@ def test_lines_are_counted_where_it_is_cheap(tmp_path: Path) -> None:
     assert count_lines(str(path)) == 3
     path.write_bytes(gzip.compress(b"a\nb\n"))
     assert [count_lines(source) for source in (str(path), str(tmp_path), "-", sys.stdin)] == [None] * 4
+
+
+def test_several_files(run: Run, tmp_path: Path) -> None:
+    """One stream of answers, each with the file and the line of its puzzle; one bad file does not end it."""
+    first, second, bad = (tmp_path / name for name in ("a.txt", "b.txt", "c.txt"))
+    first.write_text(f"{PUZZLE}\n")
+    second.write_text(f"# a comment\n{PUZZLE}\n{SEARCHED}\n")
+    result = run("solve", first, second)
+    assert result.code == 0
+    assert [row.split()[:2] for row in result.out.splitlines()] == [
+        [f"{first}:1", "SAT"],
+        [f"{second}:2", "SAT"],
+        [f"{second}:3", "SAT"],
+    ]
+    assert result.err.startswith("3 puzzles: 3 SAT")
+    found = [json.loads(row) for row in run("solve", first, second, "--json").out.splitlines()]
+    assert [one["id"] for one in found] == [f"{first}:1", f"{second}:2", f"{second}:3"]
+
+    bad.write_text("nothing of that kind\n")
+    result = run("solve", bad, first)
+    assert (result.code, result.out) == (2, f"{first}:1 SAT {SOLUTION}\n")
+    assert result.err.startswith(f"{bad}:1")
+    assert run("solve", first, tmp_path / "missing.txt").complaint == f"{tmp_path / 'missing.txt'}: no such file"
+    assert "several" in run("solve", first, second, "--proof", tmp_path / "p.drat").complaint

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import dibs
 
 INTERRUPTED = """
 import builtins, signal, sys
@@ -56,3 +61,26 @@ sys.exit(code)
     for threaded, last in ((False, ["at exit"]), (True, ["a thread", "at exit"])):
         words = [sys.executable, "-c", code.format(threaded=threaded)]
         assert subprocess.check_output(words, text=True).splitlines()[1:] == last
+
+
+def test_completion_is_installed_for_the_shell_that_is_named(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "dibs", "--install-completion", "--shell", "bash"]
+    subprocess.run(words, env={**os.environ, "HOME": str(tmp_path)}, check=True, capture_output=True)
+    [script] = tmp_path.rglob("completions/dibs")
+    text = script.read_text(encoding="utf-8")
+    assert all(word in text for word in ("solve", "--max-seconds", "explain"))
+
+
+def test_dibs_lib_in_the_same_folder_is_named_at_import(tmp_path: Path) -> None:
+    """It has files below dibs/ and no dibs/__init__.py, so both are installed."""
+    shutil.copytree(Path(dibs.__file__).parent, tmp_path / "dibs", ignore=shutil.ignore_patterns("weights", "data"))
+    for folder, lines in ((None, 0), (tmp_path / "dibs" / "inference", 1)):
+        if folder is not None:
+            folder.mkdir()
+            (folder / "dibs.py").write_text("")
+        world = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        run = subprocess.run(
+            [sys.executable, "-c", "import dibs"], env=world, check=True, capture_output=True, text=True
+        )
+        assert run.stderr.count("\n") == lines
+        assert ("dibs-lib" in run.stderr) == bool(lines)

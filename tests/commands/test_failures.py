@@ -10,6 +10,7 @@ import pytest
 
 from dibs import CNF, Outcome, Sudoku, solve_many
 from dibs.commands.answer import failure
+from dibs.commands.source import Place
 from dibs.problem import InputError, Instance
 from dibs.search.outcome import WrongSolution
 from dibs.search.solver import Solver
@@ -134,6 +135,6 @@ def test_another_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_words_of_failures() -> None:
-    assert str(failure(KeyError(), "f", 3)) == "f:3: KeyError"
-    assert str(failure(ValueError(), "f", 3)) == "f:3: ValueError"
-    assert str(failure(InputError("is damaged", "weights"), "f", 3)) == "f:3: weights: is damaged"
+    assert str(failure(KeyError(), Place("f", 3))) == "f:3: KeyError"
+    assert str(failure(ValueError(), Place("f", 3))) == "f:3: ValueError"
+    assert str(failure(InputError("is damaged", "weights"), Place("f", 3))) == "f:3: weights: is damaged"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from dibs.commands.source import Place
 from dibs.commands.tally import duration, plural
 from dibs.problem import CNF, InputError, Instance
 from dibs.search import Outcome, Status
 from dibs.search.outcome import listed
 from dibs.search.stream import Found
 
-Answer = tuple[int, Instance, Found]  # the first is the line where the puzzle begins
+Answer = tuple[Place, Instance, Found]
 
 SAT_WORDS = {Status.SAT: "SATISFIABLE", Status.UNSAT: "UNSATISFIABLE", Status.LIMIT: "UNKNOWN"}
 SAT_CODES = {Status.SAT: 10, Status.UNSAT: 20, Status.LIMIT: 0}
@@ -39,10 +40,10 @@ def counters(outcome: Outcome, wanted: int, engine: str | None = None) -> str:
     return f"{outcome.status}  {f'{engine}: ' if engine else ''}{', '.join(parts)}"
 
 
-def found(line: int, instance: Instance, solution: Any, as_json: bool) -> str:
+def found(place: Place, instance: Instance, solution: Any, as_json: bool) -> str:
     """One of several solutions of a single puzzle, on a line; of a formula its `v` lines."""
     if as_json:
-        return _dumped({"id": line, "solution": listed(solution)})
+        return _dumped({"id": place.id, "solution": listed(solution)})
     text = instance.format(solution) if isinstance(instance, CNF) else instance.line(solution)
     return text + "\n"
 
@@ -56,18 +57,18 @@ def verdict(outcome: Outcome) -> str:
     return "unique" if outcome.solutions else "none"
 
 
-def unique(line: int, instance: Instance, outcome: Outcome, plan: str, as_json: bool) -> str:
+def unique(place: Place, instance: Instance, outcome: Outcome, plan: str, as_json: bool) -> str:
     """The answer to --unique: the solution, a second one if there is one, the verdict and what it cost."""
     if as_json:
-        fields = {"id": line, **outcome.as_dict(), "plan": plan, "unique": verdict(outcome)}
+        fields = {"id": place.id, **outcome.as_dict(), "plan": plan, "unique": verdict(outcome)}
         return _dumped(fields | ({"second": listed(outcome.others[0])} if outcome.others else {}))
     grids = "\n\n".join(map(instance.format, outcome.found)) + "\n" if outcome.found else ""
     return f"{grids}{verdict(outcome)}  {counters(outcome, 1)}\n"
 
 
-def unique_row(line: int, instance: Instance, outcome: Outcome) -> str:
-    """One of many: `line verdict [solution [second solution]]`."""
-    return " ".join([str(line), verdict(outcome), *map(instance.line, outcome.found)]) + "\n"
+def unique_row(place: Place, instance: Instance, outcome: Outcome) -> str:
+    """One of many: `id verdict [solution [second solution]]`."""
+    return " ".join([str(place.id), verdict(outcome), *map(instance.line, outcome.found)]) + "\n"
 
 
 def one(instance: Instance, outcome: Outcome, wanted: int, engine: str | None = None) -> str:
@@ -85,21 +86,21 @@ def _competition(formula: CNF, outcome: Outcome, wanted: int, engine: str | None
     return "\n".join(lines) + "\n"
 
 
-def row(line: int, instance: Instance, outcome: Outcome, wanted: int) -> str:
-    """One of many: `line status [solutions] [solution]`; the number of solutions only where more than one is wanted.
+def row(place: Place, instance: Instance, outcome: Outcome, wanted: int) -> str:
+    """One of many: `id status [solutions] [solution]`; the number of solutions only where more than one is wanted.
 
     Then each solution has such a row.
     """
-    parts = [str(line), outcome.status.value]
+    parts = [str(place.id), outcome.status.value]
     if wanted > 1:
         parts.append(str(outcome.solutions))
     rows = [[*parts, instance.line(solution)] for solution in outcome.found] or [parts]
     return "".join(" ".join(row) + "\n" for row in rows)
 
 
-def as_json(line: int, outcome: Outcome, wanted: int, plan: str) -> str:
+def as_json(place: Place, outcome: Outcome, wanted: int, plan: str) -> str:
     """One object on one line. A grid's solution is its one-line text, that of a CNF a list of signed numbers."""
-    fields = {"id": line, **outcome.as_dict(), "plan": plan}
+    fields = {"id": place.id, **outcome.as_dict(), "plan": plan}
     if wanted > 1:
         fields["solutions"] = outcome.solutions
     return _dumped(fields)
@@ -109,15 +110,15 @@ def _dumped(fields: dict[str, Any]) -> str:
     return json.dumps(fields, separators=(",", ":")) + "\n"
 
 
-def failure(error: Exception, file: str, line: int) -> InputError:
-    """Why the puzzle at that line has no answer, in one line."""
+def failure(error: Exception, place: Place) -> InputError:
+    """Why the puzzle at that place has no answer, in one line."""
     if isinstance(error, MemoryError):
         message = "there is not enough memory for it"
     else:
         message = " ".join(str(error).split())
         if not isinstance(error, ValueError) or not message:  # nobody meant it for a user's eyes: say what it is
             message = f"{type(error).__name__}: {message}".removesuffix(": ")
-    return InputError(message, file, line)
+    return InputError(message, place.file, place.line)
 
 
 def exit_code(instance: Instance, outcome: Outcome) -> int:

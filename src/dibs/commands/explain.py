@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json as encoder
 import sys
-from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,22 +14,15 @@ from dibs.commands.fields import Flags, Given
 from dibs.commands.solve import COMPILING, LOADING
 from dibs.commands.terminal import Meter, Terminal
 from dibs.errors import Refused
-from dibs.guide import card
+from dibs.explaining import SIBLING, WIDTH, searches
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family
-from dibs.search.guidance import Guidance
-from dibs.search.options import Options
-from dibs.search.plan import Request, without_guide
-from dibs.search.policies import POLICIES, PolicyName
+from dibs.search.policies import PolicyName
 from dibs.search.tree import kernel_ready
 from dibs.writing import explained, write
 
 if TYPE_CHECKING:
     from dibs.study.explain import Explained, ToExplain
-
-MOST = 1_000_000  # nodes of a search, unless --max-nodes says otherwise: the events of all of them are kept
-WIDTH = 100  # of tables that do not go to a terminal
-ORDERS = ("ascending", "lcv", "mcv", "random", "oracle")
 
 
 def explain(
@@ -41,7 +32,7 @@ def explain(
     compare: Annotated[str | None, Parameter(help="a second search: an order, a policy or a guide")] = None,
     svg: Annotated[Path | None, Parameter(help="draw the search trees to this file")] = None,
     json: Annotated[bool, Parameter(help="one JSON object")] = False,
-    limit: Annotated[int, Parameter(help="nodes after which the measurement of a sibling is given up")] = 100_000,
+    limit: Annotated[int, Parameter(help="nodes after which the measurement of a sibling is given up")] = SIBLING,
     line: Annotated[int | None, Parameter(help="of a file: the puzzle that begins there; default: the first")] = None,
     policy: Annotated[PolicyName | None, Parameter(help="what the flags below are by default: paper")] = None,
     given: Flags = Given(),  # noqa: B008 (frozen)
@@ -93,15 +84,9 @@ def explain(
             return _again(text.source, {**own, **flags}, limit, svg, json)
     try:
         number, instance = only(text, line, family, box)
-        options, guidance = _chosen(policy, flags, instance)
-        second = None if compare is None else _compared(compare, options, guidance, instance)
+        wanted = searches(instance, policy, flags, compare)
     except ValueError as error:
         raise error if isinstance(error, InputError) else Refused(f"dibs: {error}") from None
-    from dibs.study.explain import ToExplain
-
-    needs_guide = policy is not None or "guide" in flags
-    wanted = [ToExplain(policy or "paper", options, guidance, needs_guide)]
-    wanted += [ToExplain(*second)] if second else []
     found = _Work(instance, InputError("", text.label, number), limit).every(wanted)
     return _show(instance, number, found, svg, json)
 
@@ -141,36 +126,6 @@ def _check(limit: int, svg: Path | None) -> None:
         raise Refused(f"{svg}: the figure is an SVG: name it so, {svg.stem or 'trees'}.svg")
     if svg and not svg.absolute().parent.is_dir():
         raise Refused(f"{svg}: cannot be written: no such folder")
-
-
-def _chosen(policy: PolicyName | None, flags: dict[str, Any], instance: Instance) -> tuple[Options, Guidance]:
-    """The records of the first search; order `oracle` is in the place of the paper's guide."""
-    flags = {"max_nodes": MOST} | flags
-    if policy is None and flags.get("order") == "oracle" and "guide" not in flags:
-        found = Request("paper", {k: v for k, v in flags.items() if k != "order"}).plan(instance.structure)
-        return replace(found.options, order="oracle", trigger=flags.get("trigger", "always")), Guidance()
-    found = Request(policy or "paper", flags).plan(instance.structure)
-    return found.options, found.guidance
-
-
-def _compared(name: str, options: Options, guidance: Guidance, instance: Instance) -> tuple[str, Options, Guidance]:
-    """The second search: all else equal, unless it is a policy."""
-    if name in ORDERS:
-        trigger = "always" if name == "oracle" else options.trigger
-        return name, replace(without_guide(options), order=name, trigger=trigger), Guidance()  # type: ignore[arg-type]
-    if name in POLICIES:
-        other = Request(name).plan(instance.structure)
-        limits = {limit: getattr(options, limit) for limit in ("max_nodes", "max_seconds", "seed")}
-        return name, replace(other.options, **limits), other.guidance
-    if name in card.shipped() or Path(name).exists():
-        card.find(name)
-        order = "ascending" if options.order == "oracle" else options.order
-        return Path(name).name, replace(options, order=order), replace(guidance, guide=name)
-    known = [*ORDERS, *POLICIES, *card.shipped()]
-    near = get_close_matches(name, known, 1, 0)[0]
-    raise Refused(
-        f"dibs: compare = {name!r}: did you mean {near!r}? It is one of {', '.join(known)}, or a guide's folder"
-    )
 
 
 def only(

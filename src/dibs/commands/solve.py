@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as encoder
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Annotated, Any
 
@@ -32,6 +33,8 @@ from dibs.search.stream import cores, solve_batches
 from dibs.search.tree import kernel_ready
 from dibs.solving import ready
 
+Placed = tuple[source.Place, Instance | InputError]
+
 UNIQUE_CODES = {"unique": 0, "several": 1, "none": 1, "unknown": 3}  # exit codes of --unique
 COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
@@ -42,9 +45,7 @@ _ENGINE = f"what searches: dibs itself or another solver; a guide gives {_TAKES}
 
 
 def solve(
-    puzzle: Annotated[str | None, Parameter(help="a file, - for standard input, or the puzzle itself")] = None,
-    /,
-    *,
+    *puzzles: Annotated[str, Parameter(help="files, - for standard input, or a puzzle itself")],
     policy: Annotated[PolicyName | None, Parameter(help="what the flags below are by default; see above")] = None,
     given: Flags = Given(),  # noqa: B008 (frozen)
     engine: Annotated[EngineName, Parameter(help=_ENGINE)] = "own",
@@ -61,14 +62,14 @@ def solve(
     cluster: Annotated[str | None, Parameter(help="address of a Ray cluster; `local` starts one here")] = None,
     limits: Annotated[InputLimits, Parameter(name="*")] = DEFAULT,
 ) -> int:
-    """Solve a puzzle, or every puzzle of a file.
+    """Solve a puzzle, or every puzzle of one or more files.
 
     A file may hold puzzles one on a line, as grids, as CSV, or one DIMACS
     formula, and may be packed with gzip or xz.
 
     One puzzle is answered with its grid and what the search cost. Of many,
-    each is a line LINE STATUS SOLUTION, where LINE is where it begins; a
-    summary goes to standard error. A formula is answered as in SAT competitions, with the
+    each is a line LINE STATUS SOLUTION, where LINE is where it begins (of
+    several files FILE:LINE); a summary goes to standard error. A formula is answered as in SAT competitions, with the
     exit codes 10, 20 and 0. Bad input or options: exit code 2; so is a puzzle
     of many that could not be solved, after all others.
 
@@ -118,6 +119,7 @@ def solve(
       dibs solve puzzles.txt.gz --tie degree --max-nodes 100000 --json
       dibs solve square.txt --family latin --max-solutions 2
       dibs solve puzzles.txt --unique
+      dibs solve monday.cnf tuesday.cnf
       dibs solve model.json --all --json
       cat formula.cnf | dibs solve -
       dibs solve puzzles.txt --policy paper --json
@@ -130,16 +132,17 @@ def solve(
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
     if cluster is not None and proof is not None:
         raise Refused("dibs: a proof is written here: give --proof or --cluster")
-    text = source.find(puzzle)
+    texts = [source.find(puzzle) for puzzle in puzzles or (None,)]
     try:
         request = Request(policy, _wanted(given.as_dict(), every, unique), engine=engine)
         solver = ready(request, proof=proof)
-        items = read_instances(text.source, family, source.parse_box(box), name=text.name, limits=limits)
+        read = partial(read_instances, family=family, box=source.parse_box(box), limits=limits)
+        streams = [(text, read(text.source, name=text.name)) for text in texts]
     except ValueError as error:
         raise Refused(f"dibs: {error}") from None
     with Interrupt() as interrupt:
-        items = interrupt.reading(items)
-        run = _Run(interrupt, request, solver, json, workers, text, unique, cluster)
+        items = interrupt.reading(_places(streams))
+        run = _Run(interrupt, request, solver, json, workers, texts, unique, cluster)
         if plan:
             return run.planned(items)
         first = list(islice(items, 2))
@@ -151,6 +154,19 @@ def solve(
         if several and cluster is not None:
             raise Refused("dibs: all solutions of one puzzle are found here: give --workers, not --cluster")
         return run.each(*first[0]) if several else run.one(*first[0])
+
+
+def _places(streams: list[tuple[source.Input, Iterator[Item]]]) -> Iterator[Placed]:
+    """What all inputs hold, one after the other; of several, one that cannot be read is an error like any other."""
+    several = len(streams) > 1
+    for text, items in streams:
+        try:
+            for line, item in items:
+                yield source.Place(text.label, line, several), item
+        except InputError as error:
+            if not several:
+                raise
+            yield source.Place(text.label, error.line or 1, several), error
 
 
 def _wanted(explicit: dict[str, Any], every: bool, unique: bool) -> dict[str, Any]:
@@ -170,7 +186,7 @@ class _Run:
         solver: Solver,
         json: bool,
         workers: int | None,
-        given: source.Input,
+        given: list[source.Input],
         unique: bool,
         cluster: str | None = None,
     ) -> None:
@@ -187,7 +203,7 @@ class _Run:
         self.code = 0  # of --unique
         self.lines: int | None = None  # of the file; counted when somebody waits
 
-    def solved(self, problems: Iterator[tuple[int, Instance]]) -> Iterator[list[answer.Answer]]:
+    def solved(self, problems: Iterator[tuple[source.Place, Instance]]) -> Iterator[list[answer.Answer]]:
         """Batches of answers. The search runs in threads, so that Ctrl-C is heard even while the kernel compiles."""
         if self.cluster is not None:
             from dibs import cluster
@@ -195,7 +211,7 @@ class _Run:
             return cluster.solve_batches(problems, self.request, self.cluster, self.workers, self.interrupt.stop)
         return solve_batches(problems, self.solver, self.workers, self.interrupt.stop)
 
-    def checked(self, line: int, item: Instance | InputError) -> Instance | InputError:
+    def checked(self, place: source.Place, item: Instance | InputError) -> Instance | InputError:
         """An instance that has no plan, or that the guide cannot take, becomes an error of its line."""
         if isinstance(item, InputError):
             return item
@@ -208,30 +224,30 @@ class _Run:
         except Exception as error:
             if isinstance(error, InputError) and error.file:
                 raise  # of the guide's own files: no fault of this puzzle
-            return answer.failure(error, self.given.label, line)
-        return InputError(reason, self.given.label, line) if reason else item
+            return answer.failure(error, place)
+        return InputError(reason, place.file, place.line) if reason else item
 
-    def planned(self, items: Iterator[Item]) -> int:
+    def planned(self, items: Iterator[Placed]) -> int:
         """Say what would be done, once for puzzles that have the same plan."""
         known: set[str] = set()
-        for line, item in items:
-            item = self.checked(line, item)
+        for place, item in items:
+            item = self.checked(place, item)
             if isinstance(item, InputError):
                 raise item
             plan = self.solver.plan(item)
-            text = encoder.dumps({"id": line, **plan.as_dict()}) if self.json else plan.describe()
+            text = encoder.dumps({"id": place.id, **plan.as_dict()}) if self.json else plan.describe()
             if plan.describe() not in known:
                 known.add(plan.describe())
                 print(text)
         return 0
 
-    def one(self, line: int, item: Instance | InputError) -> int:
-        item = self.checked(line, item)
+    def one(self, place: source.Place, item: Instance | InputError) -> int:
+        item = self.checked(place, item)
         if isinstance(item, InputError):
             raise item
         self.solver.workers = self.workers or cores()
         with Terminal(self.waiting) as terminal:
-            answers = list(chain.from_iterable(self.solved(iter([(line, item)]))))
+            answers = list(chain.from_iterable(self.solved(iter([(place, item)]))))
             terminal.close()
             if not answers:
                 terminal.say("interrupted")
@@ -239,22 +255,22 @@ class _Run:
             [(_, _, outcome)] = answers
             if isinstance(outcome, Exception):
                 named = isinstance(outcome, InputError) and outcome.file
-                raise outcome if named else answer.failure(outcome, self.given.label, line) from None
+                raise outcome if named else answer.failure(outcome, place) from None
             engine = None if self.request.engine == "own" else self.request.engine
             if self.unique:
                 name = self.solver.plan(item).name
-                terminal.rows(answer.unique(line, item, outcome, name, self.json))
+                terminal.rows(answer.unique(place, item, outcome, name, self.json))
                 return UNIQUE_CODES[answer.verdict(outcome)]
             terminal.rows(
-                self.json_row(line, item, outcome) if self.json else answer.one(item, outcome, self.wanted, engine)
+                self.json_row(place, item, outcome) if self.json else answer.one(item, outcome, self.wanted, engine)
             )
             if self.solver.proof is not None:
                 terminal.say(about_proof(self.solver.proof, item, outcome, self.wanted))
             return answer.exit_code(item, outcome)
 
-    def each(self, line: int, item: Instance | InputError) -> int:
+    def each(self, place: source.Place, item: Instance | InputError) -> int:
         """All solutions of one puzzle, as they are found, then what they cost."""
-        item = self.checked(line, item)
+        item = self.checked(place, item)
         if isinstance(item, InputError):
             raise item
         instance, stop = item, self.interrupt.stop
@@ -264,40 +280,40 @@ class _Run:
             first = None
             for solution in aside(lambda: stream, stop):
                 first = solution if first is None else first
-                terminal.rows(answer.found(line, instance, solution, self.json))
+                terminal.rows(answer.found(place, instance, solution, self.json))
             terminal.close()
             outcome = stream.outcome
             if self.interrupt.pressed or outcome is None:
                 terminal.say("interrupted")
                 raise KeyboardInterrupt
             if self.json:
-                terminal.rows(self.json_row(line, instance, replace(outcome, solution=first)))
+                terminal.rows(self.json_row(place, instance, replace(outcome, solution=first)))
             else:  # they are printed already
                 terminal.rows(answer.one(instance, replace(outcome, solution=None), self.wanted))
             return answer.exit_code(instance, outcome)
 
-    def several(self, line: int, instance: Instance, outcome: Outcome) -> str:
+    def several(self, place: source.Place, instance: Instance, outcome: Outcome) -> str:
         """The solutions of one of many as JSON, where several are wanted."""
         each = outcome.found if self.wanted > 1 else ()
-        return "".join(answer.found(line, instance, solution, True) for solution in each)
+        return "".join(answer.found(place, instance, solution, True) for solution in each)
 
-    def json_row(self, line: int, instance: Instance, outcome: Outcome) -> str:
-        return answer.as_json(line, outcome, self.wanted, self.solver.plan(instance).name)
+    def json_row(self, place: source.Place, instance: Instance, outcome: Outcome) -> str:
+        return answer.as_json(place, outcome, self.wanted, self.solver.plan(instance).name)
 
-    def unique_row(self, line: int, instance: Instance, outcome: Outcome) -> str:
+    def unique_row(self, place: source.Place, instance: Instance, outcome: Outcome) -> str:
         self.code = max(self.code, UNIQUE_CODES[answer.verdict(outcome)])
         if self.json:
-            return answer.unique(line, instance, outcome, self.solver.plan(instance).name, True)
-        return answer.unique_row(line, instance, outcome)
+            return answer.unique(place, instance, outcome, self.solver.plan(instance).name, True)
+        return answer.unique_row(place, instance, outcome)
 
-    def many(self, items: Iterator[Item]) -> int:
+    def many(self, items: Iterator[Placed]) -> int:
         """Good ones are solved, bad ones reported; what was finished before a Ctrl-C is printed and summed up."""
         tally = self.tally
         broken: InputError | None = None
         with Terminal(self.working) as terminal:
             try:
                 for batch in self.solved(self.good(items, terminal)):
-                    solved = [(line, i, found) for line, i, found in batch if isinstance(found, Outcome)]
+                    solved = [(place, i, found) for place, i, found in batch if isinstance(found, Outcome)]
                     if self.unique:
                         rows = [self.unique_row(*one) for one in solved]
                     elif self.json:
@@ -306,10 +322,10 @@ class _Run:
                         rows = [answer.row(*one, self.wanted) for one in solved]
                     if solved:
                         terminal.rows("".join(rows))
-                        tally.add(solved[-1][0], (outcome for _, _, outcome in solved))
-                    for line, _, found in batch:
+                        tally.add(solved[-1][0].line, (outcome for _, _, outcome in solved))
+                    for place, _, found in batch:
                         if isinstance(found, Exception):
-                            self.bad(answer.failure(found, self.given.label, line), terminal)
+                            self.bad(answer.failure(found, place), terminal)
             except InputError as error:  # the rest of the file cannot be read
                 broken = error
             except KeyboardInterrupt:
@@ -322,13 +338,13 @@ class _Run:
             raise KeyboardInterrupt
         return 2 if tally.bad or broken else self.code
 
-    def good(self, items: Iterator[Item], terminal: Terminal) -> Iterator[tuple[int, Instance]]:
-        for line, item in items:
-            item = self.checked(line, item)
+    def good(self, items: Iterator[Placed], terminal: Terminal) -> Iterator[tuple[source.Place, Instance]]:
+        for place, item in items:
+            item = self.checked(place, item)
             if isinstance(item, InputError):
                 self.bad(item, terminal)
             else:
-                yield line, item
+                yield place, item
 
     def bad(self, error: InputError, terminal: Terminal) -> None:
         """One puzzle has no answer; the others do."""
@@ -346,6 +362,6 @@ class _Run:
         if seconds <= 2:
             return None
         if self.lines is None:
-            self.lines = source.count_lines(self.given.source) or 0
+            self.lines = source.count_lines(self.given[0].source) or 0 if len(self.given) == 1 else 0
         share = min(self.tally.line / self.lines, 1) if self.lines else None
         return pace(self.tally.done, "puzzles", seconds, share)

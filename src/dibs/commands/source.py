@@ -1,4 +1,4 @@
-"""The positional argument of `solve`: a file, standard input, or the puzzle itself."""
+"""The positional arguments of `solve`: files, standard input, or the puzzle itself."""
 
 from __future__ import annotations
 
@@ -25,6 +25,19 @@ class Input(NamedTuple):
     def label(self) -> str:
         """How messages call it."""
         return self.name or ("<stdin>" if self.source == "-" else str(self.source))
+
+
+class Place(NamedTuple):
+    """Where a puzzle begins."""
+
+    file: str  # as messages call it
+    line: int
+    several: bool = False  # there are other files
+
+    @property
+    def id(self) -> int | str:
+        """How answers call the puzzle: its line, with the file where there are several."""
+        return f"{self.file}:{self.line}" if self.several else self.line
 
 
 def find(puzzle: str | None) -> Input:

@@ -26,6 +26,7 @@ import numpy as np
 from dibs.model.labelled import Labelled
 from dibs.model.many_solutions import LEVEL, ManySolutions
 from dibs.model.own_states import Known, known_of, states_of
+from dibs.notebook import progress
 from dibs.problem import InputError, Instance
 from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
@@ -106,17 +107,36 @@ def train(
     instances: int | None = None,
     steps: int | None = None,
     resume: bool = False,
-    report: Callable[[Report], None] = lambda now: None,
+    report: Callable[[Report], None] | None = None,
 ) -> Trained:
     """Train a guide for the family that `source` has instances of, and judge it on a part that it has not seen.
 
-    `source`: a folder or file of instances, "module:function" or a function from a seed to a problem, or a list.
-    `out`: the run's folder, whose `guide` is what `dibs solve --guide` takes; `workers`: threads that solve.
-    `instances` and `steps`: how many, in place of what there is time for; with both the guide is the same to the bit.
+    Args:
+        source: a folder or file of instances, "module:function" or a function from a seed to a problem, or a list.
+        minutes: time for all of it.
+        out: the run's folder, whose `guide` is what `dibs solve --guide` takes; runs/own, unless you say otherwise.
+        seed: of everything that is drawn.
+        workers: threads that solve; as many as there are cores.
+        instances: how many, in place of what there is time for.
+        steps: of training, in place of what there is time for; with both, the guide is the same to the bit.
+        resume: go on with the run in that folder.
+        report: called with what is going on; a notebook shows it as a line.
+
+    Returns:
+        A `Trained`: the guide's folder, and the verdict, which says whether it pays.
+
+    Raises:
+        InputError: `source` has too few instances, or the folder holds another run.
     """
     if not 0 < minutes < float("inf"):
         raise ValueError(f"minutes = {minutes!r}: it must be above 0")
     folder = Path(out) if out is not None else Path("runs") / "own"
+    if report is None:
+        show = progress()
+
+        def report(now: Report) -> None:
+            show(now.line or now.phase, now.share)
+
     return _Run(source, minutes, folder, seed, workers or os.cpu_count() or 1, instances, steps, resume, report)()
 
 
