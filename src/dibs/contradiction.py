@@ -57,7 +57,11 @@ class Why:
         return tuple(names(part for part in self.parts if part.kind == "constraint"))
 
     def as_dict(self) -> dict[str, Any]:
-        """What `dibs why --json` says of it."""
+        """What `dibs why --json` says of it.
+
+        Returns:
+            A dictionary that JSON can have.
+        """
         return {
             "status": self.status.value,
             "givens": [part.name for part in self.parts if part.kind == "given"],
@@ -74,11 +78,23 @@ class Why:
 
 
 def why(problem: Any, *, smallest: bool = False, max_seconds: float | None = None, seed: int = 0) -> Why:
-    """Why `problem` (a grid, a formula, a `Problem` or a `Model`) has no solution.
+    """Why a problem has no solution: givens and constraints that contradict each other, none of them too many.
 
     Givens are parts of their own, units of a grid by the values that matter, clauses and groups as they are.
-    `smallest`: look for as few parts as possible; `Why.smallest` says whether that is proved. After `max_seconds` it is
-    what was found so far: `Why.minimal` says whether every part is needed.
+
+    Args:
+        problem: a grid, a formula, a `Problem` or a `Model`.
+        smallest: look for as few parts as possible; `Why.smallest` says whether that is proved.
+        max_seconds: after so long it is what was found so far: `Why.minimal` says whether every part is needed.
+        seed: of the search.
+
+    Returns:
+        A `Why`; printed, it names the parts.
+
+    Example:
+        >>> import dibs
+        >>> print(dibs.why(dibs.Sudoku.parse("..4.......4.....", repeats=True)))
+        r1c3=4; r3c3=4; column 3: 4
     """
     of = instance_of(problem)
     options = Options(strategy="nogoods", restart_base=256, order="random", seed=seed, max_seconds=max_seconds)

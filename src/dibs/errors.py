@@ -28,7 +28,16 @@ class InputError(ValueError):
         return f"{place}: {self.message}" if place else self.message
 
     def moved(self, file: str | None, lines: int = 0, columns: int = 0) -> InputError:
-        """The same error of a text that begins `lines` lines and `columns` columns into `file`."""
+        """The same error of a text that begins further down in a file.
+
+        Args:
+            file: the file.
+            lines: before the text.
+            columns: before the text's first line.
+
+        Returns:
+            The error as seen from the file.
+        """
         line = 1 if self.line is None else self.line
         # Only the first line of a text can begin further right than its file's line does.
         column = self.column + (columns if line == 1 else 0) if self.column is not None else None

@@ -105,7 +105,23 @@ class Model:
     # Variables
 
     def choice(self, name: Hashable, values: Iterable[Any]) -> Choice:
-        """A variable that has exactly one of `values`."""
+        """A variable that has exactly one of several values.
+
+        Args:
+            name: of the variable, anything that can be hashed.
+            values: at least one, no two equal.
+
+        Returns:
+            The variable; `choice == value` is a literal.
+
+        Example:
+            >>> import dibs
+            >>> m = dibs.Model()
+            >>> seat = m.choice("Ann", ["left", "right"])
+            >>> m.forbid(seat == "left")
+            >>> m.solve()[seat]
+            'right'
+        """
         listed = tuple(values)
         if not listed:
             raise ValueError(f"{name!r}: a choice needs at least one value")
@@ -121,7 +137,14 @@ class Model:
         return Choice(self, first, name, listed)
 
     def boolean(self, name: Hashable) -> Boolean:
-        """A variable that is true or false."""
+        """A variable that is true or false.
+
+        Args:
+            name: of the variable.
+
+        Returns:
+            The variable, which is a literal itself; `~` negates it.
+        """
         return Boolean(self, self._add(name, ()), name)
 
     def _add(self, name: Hashable, values: tuple[Any, ...]) -> int:
@@ -141,17 +164,45 @@ class Model:
     # What is said about them
 
     def at_most(self, most: int, literals: Iterable[Literal], role: str | None = None) -> None:
+        """At most so many are true.
+
+        Args:
+            most: how many.
+            literals: which.
+            role: the name of this kind of group.
+        """
         self.between(0, most, literals, role)
 
     def at_least(self, least: int, literals: Iterable[Literal], role: str | None = None) -> None:
+        """At least so many are true.
+
+        Args:
+            least: how many.
+            literals: which.
+            role: the name of this kind of group.
+        """
         listed = list(literals)
         self.between(least, max(least, len(listed)), listed, role)
 
     def exactly(self, count: int, literals: Iterable[Literal], role: str | None = None) -> None:
+        """Exactly so many are true.
+
+        Args:
+            count: how many.
+            literals: which.
+            role: the name of this kind of group.
+        """
         self.between(count, count, literals, role)
 
     def between(self, least: int, most: int, literals: Iterable[Literal], role: str | None = None) -> None:
-        """At least `least` and at most `most` of the literals are true."""
+        """At least `least` and at most `most` of the literals are true.
+
+        Args:
+            least: at least so many are true.
+            most: at most so many.
+            literals: which.
+            role: the name of this kind of group.
+        """
         members = [self._own(literal) for literal in literals]
         seen: set[Any] = set()
         for member, number in zip(members, map(_number, members), strict=True):
@@ -172,7 +223,14 @@ class Model:
         most: int | None = None,
         role: str | None = None,
     ) -> None:
-        """`least` <= sum of coefficient x literal <= `most`; all coefficients are of one size, some may be negative."""
+        """`least` <= sum of coefficient x literal <= `most`; all coefficients are of one size, some may be negative.
+
+        Args:
+            terms: (coefficient, literal) pairs; coefficients are of one size.
+            least: of the sum.
+            most: of the sum.
+            role: the name of this kind of group.
+        """
         signed = [(c, self._own(literal), literal) for c, literal in terms]
         try:
             found = counted(
@@ -183,7 +241,12 @@ class Model:
         self.between(found.least, found.most, [Literal(self, abs(z) - 1, z > 0) for z in found.literals], role)
 
     def all_different(self, choices: Iterable[Choice], role: str | None = None) -> None:
-        """No two of the choices have the same value."""
+        """No two of the choices have the same value.
+
+        Args:
+            choices: which.
+            role: the name of this kind of group.
+        """
         listed = list(choices)
         places: dict[Any, list[int]] = {}
         for choice in listed:
@@ -199,16 +262,29 @@ class Model:
         self._groups += [Bounds(int(every), 1, members, role, implied=every) for members in places.values()]
 
     def implies(self, premise: Literal | Sequence[Literal], conclusion: Literal) -> None:
-        """If the premise holds, or all of them, so does the conclusion."""
+        """If the premise holds, or all of them, so does the conclusion.
+
+        Args:
+            premise: a literal, or several that are all true.
+            conclusion: a literal.
+        """
         premises = [premise] if isinstance(premise, Literal) else list(premise)
         self.at_least(1, [*(~literal for literal in premises), conclusion])
 
     def require(self, literal: Literal) -> None:
-        """The literal is true."""
+        """The literal is true.
+
+        Args:
+            literal: which.
+        """
         self._given.append(self._own(literal))
 
     def forbid(self, *literals: Literal) -> None:
-        """The literal is false; of several, not all are true together."""
+        """The literal is false; of several, not all are true together.
+
+        Args:
+            *literals: which.
+        """
         if len(literals) == 1:
             self.require(~literals[0])
         else:
@@ -227,7 +303,11 @@ class Model:
     # What can be done with it
 
     def problem(self) -> Modelled:
-        """All that was said so far, as literals and groups."""
+        """All that was said so far, as literals and groups.
+
+        Returns:
+            A `Problem`.
+        """
         if not self._variables:
             raise ValueError("a model needs at least one variable")
         return Modelled(
@@ -237,15 +317,34 @@ class Model:
         )
 
     def solve(self, **options: Any) -> Outcome:
-        """`dibs.solve`; `outcome[variable]` is its value."""
+        """`dibs.solve`; `outcome[variable]` is its value.
+
+        Args:
+            **options: as for `dibs.solve`.
+
+        Returns:
+            An `Outcome`; `outcome[variable]` is its value.
+        """
         return solve(self.problem(), **options)
 
     def solutions(self, limit: int | None = None, **options: Any) -> Solutions:
-        """`dibs.solutions`: every solution once, as they are found; `over`: some of the variables, or their names."""
+        """`dibs.solutions`: every solution once, as they are found; `over`: some of the variables, or their names.
+
+        Args:
+            limit: at most so many.
+            **options: as for `dibs.solutions`.
+
+        Returns:
+            A stream of solutions, {name: value}.
+        """
         return solutions(self.problem(), limit, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """A file that `dibs solve` and `dibs.read_problem` take, there whole or not at all."""
+        """A file that `dibs solve` and `dibs.read_problem` take, there whole or not at all.
+
+        Args:
+            path: of a JSON file for `dibs solve`.
+        """
         save_problem(self.problem(), path)
 
 

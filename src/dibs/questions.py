@@ -47,6 +47,7 @@ class Solutions(Iterator[Any]):
         return next(self._each)
 
     def close(self) -> None:
+        """End the search; there are no more solutions then."""
         self._each.close()
         self._batches.close()
 
@@ -61,12 +62,26 @@ def solutions(
     workers: int = 1,
     **options: Any,
 ) -> Solutions:
-    """Every solution once, as they are found, in constant memory; at most `limit` of them.
+    """Every solution once, as they are found, in constant memory.
 
-    `problem`: an instance or a `Model`. `over`: only these variables count: one solution for each combination of
-    values that they have in any. They are cells ("r1c3") of a grid, numbers of a formula's variables, literals of a
-    `Problem`, variables of a `Model` or their names. Others as in `solve`: several workers share the space, and the
-    order of solutions depends on the clock.
+    Args:
+        problem: an instance or a `Model`.
+        limit: at most so many.
+        over: only these variables count: one solution for each combination of values that they have in any. They are
+            cells ("r1c3") of a grid, numbers of a formula's variables, literals of a `Problem`, variables of a
+            `Model` or their names.
+        guide: an object with a method `rank`, or the name or folder of a trained one.
+        policy: as for `solve`.
+        workers: cores; several share the space, and the order of solutions depends on the clock.
+        **options: as for `solve`.
+
+    Returns:
+        A stream of solutions; `close()` ends the search.
+
+    Example:
+        >>> import dibs
+        >>> len(list(dibs.solutions(dibs.Sudoku.parse("4.....1..3......"))))
+        3
     """
     if limit is not None and limit < 1:
         raise ValueError(f"limit = {limit}: it must be 1 or more")
@@ -86,7 +101,21 @@ def solutions(
 
 
 def count_solutions(problem: Any, limit: int = 1000, **options: Any) -> int:
-    """How many solutions there are, up to `limit`. The options are those of `solve`."""
+    """How many solutions there are, up to a limit.
+
+    Args:
+        problem: an instance or a `Model`.
+        limit: where counting ends.
+        **options: as for `solve`, but no limits: a cut count would be a wrong count.
+
+    Returns:
+        The number; it is exact unless it equals `limit`.
+
+    Example:
+        >>> import dibs
+        >>> dibs.count_solutions(dibs.Sudoku.parse("4.....1..3......"))
+        3
+    """
     limits = {*LIMITS, *ALIASES} - {"seed"}
     if cut := sorted(options.keys() & limits):
         raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
@@ -99,7 +128,20 @@ def count_solutions(problem: Any, limit: int = 1000, **options: Any) -> int:
 
 
 def is_unique(problem: Any, **options: Any) -> bool:
-    """Whether there is exactly one solution."""
+    """Whether there is exactly one solution.
+
+    Args:
+        problem: an instance or a `Model`.
+        **options: as for `count_solutions`.
+
+    Returns:
+        True or False.
+
+    Example:
+        >>> import dibs
+        >>> dibs.is_unique(dibs.Sudoku.parse("4.....1..3......"))
+        False
+    """
     return count_solutions(problem, limit=2, **options) == 1
 
 
@@ -112,11 +154,24 @@ class Sample(list[Any]):
 
 
 def sample(problem: Any, n: int, seed: int = 0) -> Sample:
-    """`n` different solutions at random, or all where there are fewer; the same seed, the same sample.
+    """Different solutions at random.
 
     Where there are at most 10,000 solutions (and 300,000 nodes find them all) they are enumerated, and the sample is
     *uniform*. Otherwise each comes from a search of its own with random values first: *diverse*, but some solutions
-    are likelier than others. `uniform` says which of the two it is.
+    are likelier than others.
+
+    Args:
+        problem: an instance or a `Model`.
+        n: how many; all where there are fewer.
+        seed: the same seed, the same sample.
+
+    Returns:
+        A list; its `uniform` says which of the two it is.
+
+    Example:
+        >>> import dibs
+        >>> len(dibs.sample(dibs.Sudoku.parse("4.....1..3......"), 2))
+        2
     """
     if n < 0:
         raise ValueError(f"n = {n}: it must be 0 or more")

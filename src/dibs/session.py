@@ -135,7 +135,15 @@ class Session:
     # What the problem is
 
     def add(self, what: Any) -> Handle:
-        """A given; a list of literals, one of which at least is true; or a group (least, most, literals, role)."""
+        """Add to the problem, until it is removed.
+
+        Args:
+            what: a given; a list of literals, one of which at least is true; or a group (least, most, literals,
+                role).
+
+        Returns:
+            A handle for `remove`.
+        """
         if isinstance(what, list):
             return self._group(1, len(what), what, None)
         if isinstance(what, tuple) and len(what) in (3, 4, 5) and isinstance(what[2], Sequence | set | range):
@@ -169,7 +177,11 @@ class Session:
         return handle
 
     def remove(self, what: Any) -> None:
-        """Something that was added, by its handle, or a given, by its handle or its words."""
+        """Take something back.
+
+        Args:
+            what: what was added, by its handle, or a given, by its handle or its words.
+        """
         if not isinstance(what, Handle):
             literal = self._literal(what)
             if literal not in self._givens:
@@ -188,10 +200,23 @@ class Session:
     def solve(
         self, assume: Iterable[Any] = (), *, max_nodes: int | None = None, max_seconds: float | None = None
     ) -> Outcome:
-        """Solve the problem as it is now, with more literals true for this call only.
+        """Solve the problem as it is now.
 
-        UNSAT is about these assumptions: `outcome.failing` has those of them, and those givens and handles of groups,
-        that cannot hold together; it is empty where the problem has no solution without any of them.
+        Args:
+            assume: more literals that are true, for this call only.
+            max_nodes: of this call.
+            max_seconds: of this call.
+
+        Returns:
+            An `Outcome`. UNSAT is about these assumptions: `outcome.failing` has those of them, and those givens and
+            handles of groups, that cannot hold together; it is empty where the problem has no solution without any of
+            them.
+
+        Example:
+            >>> import dibs
+            >>> session = dibs.Session(dibs.Sudoku.parse("4.....1..3......"))
+            >>> tuple(sorted(session.solve(assume=["r1c2=4"]).failing))
+            ('r1c1=4', 'r1c2=4')
         """
         said = {self._literal(one): one for one in assume}
         options = self._options
@@ -240,10 +265,17 @@ class Session:
         return replace(outcome, failing=tuple(failing))
 
     def near(self, solution: Any, assume: Iterable[Any] = ()) -> Iterator[Outcome]:
-        """Solutions of the problem as it is now, those with the fewest changes to `solution` first, each once.
+        """Solutions of the problem as it is now, those with the fewest changes first, each once.
 
-        A change is a cell, a variable or a literal with another value. `solution` is in the family's own form and need
-        not be a solution any more. Where a limit of the session comes first, the last outcome is LIMIT.
+        A change is a cell, a variable or a literal with another value. Where a limit of the session comes first, the
+        last outcome is LIMIT.
+
+        Args:
+            solution: in the family's own form; it need not be a solution any more.
+            assume: more literals that are true.
+
+        Returns:
+            An iterator of `Outcome`s.
         """
         said = {self._literal(one): one for one in assume}
         liked = chosen(self.problem, solution)

@@ -41,7 +41,22 @@ def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any
 
 
 def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Plan:
-    """What `solve` would do with the same arguments; `print(plan.describe())` says it in words."""
+    """What `solve` would do with the same arguments.
+
+    Args:
+        problem: an instance.
+        guide: an object with a method `rank`, or the name or folder of a trained one.
+        policy: auto, guided, paper or plain.
+        **options: fields of `Options` and `Guidance`, in place of the policy's; also `engine` and `proof`.
+
+    Returns:
+        A `Plan`; `print(plan.describe())` says it in words.
+
+    Example:
+        >>> import dibs
+        >>> dibs.plan(dibs.Sudoku.parse("4.....1..3.....2"), policy="plain").search
+        'tree'
+    """
     return solver(guide, policy, options).plan(problem)
 
 
@@ -55,13 +70,29 @@ def solve(
 ) -> Outcome:
     """Solve one instance.
 
-    `guide`: an object with a method `rank`, or the name or folder of a trained one. `policy`: auto, guided, paper or
-    plain. Other keyword arguments are fields of `Options` (or of `Guidance`), in place of the policy's. Without a
-    policy it is auto, unless there is a `guide` or an option says how to search: then it is done just so.
-    `workers`: cores; with more than one, as many nogood searches run side by side and share what they learn, or the
-    space (docs/SEARCH.md). Who answers depends on the clock: counters may differ from run to run, answers never do.
-    `engine`: glucose4, cadical195, kissat or cp-sat in place of dibs' own search.
-    `proof`: a file for a DRAT proof of UNSAT, or that there are no solutions but those found (docs/PROOFS.md).
+    Args:
+        problem: an instance: a `Sudoku`, `Latin`, `CNF` or `Problem`. A `Model` has a `solve` of its own.
+        guide: an object with a method `rank`, or the name or folder of a trained one.
+        policy: auto, guided, paper or plain. Without one it is auto, unless there is a `guide` or an option says how
+            to search: then it is done just so.
+        workers: cores; with more than one, as many nogood searches run side by side and share what they learn, or the
+            space (docs/SEARCH.md). Who answers depends on the clock: counters may differ from run to run, answers
+            never do.
+        **options: fields of `Options` (or of `Guidance`), in place of the policy's. Also `engine`: glucose4,
+            cadical195, kissat or cp-sat in place of dibs' own search; `proof`: a file for a DRAT proof of UNSAT, or
+            that there are no solutions but those found (docs/PROOFS.md).
+
+    Returns:
+        An `Outcome`: status, solution, and what it cost.
+
+    Raises:
+        ValueError: an option has a value that it cannot have, or the search at hand has no use for it.
+
+    Example:
+        >>> import dibs
+        >>> outcome = dibs.solve(dibs.Sudoku.parse("4.....1..3.....2"))
+        >>> outcome.status, outcome.solution
+        (<Status.SAT: 'SAT'>, '4123321423411432')
     """
     [outcome] = solver(guide, policy, options, workers).run([problem], block=1)
     assert outcome is not None
@@ -95,11 +126,27 @@ def solve_many(
     workers: int | None = None,
     **options: Any,
 ) -> Iterator[Outcome]:
-    """`solve` for a stream of instances on `workers` threads (default: all cores); outcomes come in input order.
+    """`solve` for a stream of instances; outcomes come in input order.
 
     Constant memory: at most a few batches are read ahead. The counters are those of `solve`, whatever the batching;
-    only `random` choices depend on an instance's place in the list. Ctrl-C raises after the finished ones are yielded,
-    what `solve` would raise for an instance after the outcomes before it.
+    only `random` choices depend on an instance's place in the list. Ctrl-C raises after the finished ones are
+    yielded, what `solve` would raise for an instance after the outcomes before it.
+
+    Args:
+        problems: instances, of any families.
+        guide: an object with a method `rank`, or the name or folder of a trained one.
+        policy: as for `solve`.
+        workers: threads; all cores, unless you say otherwise.
+        **options: as for `solve`, but no `proof`.
+
+    Returns:
+        An iterator of `Outcome`s.
+
+    Example:
+        >>> import dibs
+        >>> puzzles = [dibs.Sudoku.parse("4.....1..3.....2")] * 3
+        >>> [outcome.nodes for outcome in dibs.solve_many(puzzles)]
+        [0, 0, 0]
     """
     if options.get("proof") is not None:
         raise ValueError("a proof is about one instance: use dibs.solve")

@@ -21,7 +21,14 @@ _NINE = shape(9, (3, 3))
 
 
 def canonical(puzzle: Sudoku) -> Sudoku:
-    """The canonical form of a 9x9 puzzle; ValueError if it does not have exactly one solution."""
+    """The canonical form of a 9x9 puzzle: the same for all of its symmetric images.
+
+    Args:
+        puzzle: with exactly one solution.
+
+    Returns:
+        The form, a puzzle itself.
+    """
     values = nine([puzzle])
     return Sudoku._of(_NINE, np.frombuffer(canonical_forms(values)[0], np.uint8))
 

@@ -41,12 +41,21 @@ def doubted(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Sudoku]:
-    """`count` essentially different minimal 9x9 puzzles of which a guide knows little.
+    """Essentially different minimal 9x9 puzzles of which a guide knows little.
 
-    `doubt` is -log of the probability that the guide gives to the solution of the puzzle after hidden singles, a cell
-    at a time and divided by 81: 0 for a guide that is right and sure of all cells. Puzzles have 18 clues or more; up to
-    12 in a row are relatives. `progress` is called after every step with the number of puzzles that were looked at.
-    The guide is asked about the image that is handed out, so that one that knows places has doubts there as well.
+    Puzzles have 18 clues or more; up to 12 in a row are relatives. The guide is asked about the image that is handed
+    out, so that one that knows places has doubts there as well.
+
+    Args:
+        count: how many.
+        denoiser: anything with `log_probabilities`.
+        doubt: at least so much: -log of the probability that the guide gives to the solution of the puzzle after
+            hidden singles, a cell at a time and divided by 81; 0 for a guide that is right and sure of all cells.
+        seed: the same seed, the same instances.
+        progress: called after every step with the number of puzzles that were looked at.
+
+    Returns:
+        An iterator of puzzles.
     """
     check_count(count)
     if not 0 < doubt < np.inf:  # nan is neither

@@ -34,12 +34,20 @@ def sat(
     distinct: bool = False,
     seed: int = 0,
 ) -> Iterator[CNF]:
-    """`count` random formulas: each clause has `k` distinct variables with random signs.
+    """Random formulas: each clause has k distinct variables with random signs. Formula i depends on the seed, i and the
+    options.
 
-    `distinct`: no clause twice, as in the paper's sets, where with few variables every second one would be.
+    Args:
+        count: how many.
+        variables: of a formula.
+        clauses: of a formula; by default, for k = 3, the number at which about half of the formulas are satisfiable.
+        k: variables of a clause.
+        satisfiable: keep satisfiable formulas only, as found by search.
+        distinct: no clause twice, as in the paper's sets, where with few variables every second one would be.
+        seed: the same seed, the same instances.
 
-    `clauses`: by default, for k = 3, the number at which about half of the formulas are satisfiable.
-    `satisfiable`: keep satisfiable formulas only, as found by search. Formula i depends on the seed, i and the options.
+    Returns:
+        An iterator of formulas.
     """
     check_count(count)
     if k < 1 or variables < k:

@@ -36,11 +36,21 @@ def hard(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Sudoku]:
-    """`count` essentially different minimal 9x9 puzzles that cost `nodes` nodes or more at `level`.
+    """Essentially different minimal 9x9 puzzles that cost many nodes.
 
     The cost is the mean over 24 random images of the puzzle under the symmetries of Sudoku, so that it is no accident
-    of the order of cells and digits; it varies a lot from image to image. Puzzles have 18 clues or more; up to 60 in a
-    row are relatives. `progress` is called after every step with the number of puzzles whose cost was looked at.
+    of the order of cells and digits; it varies a lot from image to image. Puzzles have 18 clues or more; up to 60 in
+    a row are relatives.
+
+    Args:
+        count: how many.
+        nodes: at least so many.
+        level: of propagation.
+        seed: the same seed, the same instances.
+        progress: called after every step with the number of puzzles that were looked at.
+
+    Returns:
+        An iterator of puzzles.
     """
     check_count(count)
     return _search(count, nodes, level, seed, progress or (lambda examined: None))

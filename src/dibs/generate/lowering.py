@@ -38,12 +38,21 @@ def low_clue(
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Sudoku]:
-    """`count` essentially different 9x9 puzzles with at most `givens` clues, each minimal with one solution.
+    """Essentially different 9x9 puzzles with few clues, each minimal with one solution.
 
-    The search begins at the puzzles of `start`, which are never handed out themselves; when these lead nowhere, or
-    there are none, at generated ones. From generated puzzles 20 givens take a second, 19 some seconds, 18 some seconds
-    to minutes; 17 take minutes to hours until the first cluster of them is met, which then gives many at once.
-    `progress` is called after every step with the number of reduced puzzles examined so far.
+    From generated puzzles 20 givens take a second, 19 some seconds, 18 some seconds to minutes; 17 take minutes to
+    hours until the first cluster of them is met, which then gives many at once.
+
+    Args:
+        count: how many.
+        givens: at most so many.
+        start: where the search begins; these are never handed out themselves. When they lead nowhere, or there are
+            none, at generated ones.
+        seed: the same seed, the same instances.
+        progress: called after every step with the number of puzzles that were looked at.
+
+    Returns:
+        An iterator of puzzles.
     """
     check_count(count)
     if not FEWEST <= givens <= 81:

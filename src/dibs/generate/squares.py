@@ -14,13 +14,27 @@ MIXING = 20  # switches tried for each hole of a balanced pattern
 
 
 def latin(count: int, *, order: int, holes: int | float, balanced: bool = False, seed: int = 0) -> Iterator[Latin]:
-    """`count` Latin squares with `holes` blank cells; each can be completed, in one way or in many.
+    """Latin squares with holes; each can be completed, in one way or in many.
 
-    `holes`: a number of cells (a whole number), or a fraction of them (0.0 <= holes < 1.0).
-    `balanced`: every row and column has the same number of holes; their number must then be a multiple of the
-    order, a fraction is rounded to one.
     The squares come from Jacobson and Matthews's walk (n^3 moves), which is uniform in the limit; square i depends on
     the seed, i and the options only.
+
+    Args:
+        count: how many.
+        order: rows.
+        holes: a number of cells (a whole number), or a fraction of them (0.0 <= holes < 1.0).
+        balanced: every row and column has the same number of holes; their number must then be a multiple of the
+            order, a fraction is rounded to one.
+        seed: the same seed, the same instances.
+
+    Returns:
+        An iterator of squares.
+
+    Example:
+        >>> from dibs.generate import latin
+        >>> [square] = latin(1, order=5, holes=10)
+        >>> square
+        <5x5 Latin square, 15 givens>
     """
     check_count(count)
     if not 1 <= order <= LARGEST:

@@ -56,20 +56,33 @@ def sudoku(
     seed: int = 0,
     workers: int | None = None,
 ) -> Iterator[Sudoku]:
-    """`count` Sudokus with one solution each (unless `kept`); puzzle i depends on the seed, i and the options only.
+    """Sudokus with one solution each (unless `kept`); puzzle i depends on the seed, i and the options only.
 
-    `box`: rows and columns of a box; 25x25 is the largest size, with `kept` 36x36.
-    `givens`: (least, most) clues. The number is drawn from the range and digging stops there; a grid that cannot be dug
-    into the range is dropped. By default clues are dug out as long as any can go.
-    `minimal`: no clue can be left out. Above 9x9 a grid where this is not proven within 300,000 nodes for each clue
-    is dropped. Without it, puzzles above 9x9 keep a clue that 3,000 nodes do not judge, so they have one solution but
-    may be a few clues from minimal.
-    `symmetric`: the pattern of clues is symmetric under a half turn, clues go in pairs, and `minimal` means that no
-    pair (nor the centre) can be left out; one clue of a pair might.
-    `kept`: so many cells of a full grid stay, the others are blanked, at random: a number of cells (a whole number), or
-    a fraction of them (0.0 < kept <= 1.0). Such a puzzle can be completed, in one way or in many. With the same seed a
-    puzzle that keeps fewer cells is a part of one that keeps more; kept = 1.0 gives the full grids. It goes without
-    `givens`, `minimal` and `symmetric`.
+    Args:
+        count: how many.
+        box: rows and columns of a box; 25x25 is the largest size, with `kept` 36x36.
+        givens: (least, most) clues. The number is drawn from the range and digging stops there; a grid that cannot be
+            dug into the range is dropped. By default clues are dug out as long as any can go.
+        minimal: no clue can be left out. Above 9x9 a grid where this is not proven within 300,000 nodes for each clue
+            is dropped. Without it, puzzles above 9x9 keep a clue that 3,000 nodes do not judge, so they have one
+            solution but may be a few clues from minimal.
+        symmetric: the pattern of clues is symmetric under a half turn, clues go in pairs, and `minimal` means that no
+            pair (nor the centre) can be left out; one clue of a pair might.
+        kept: so many cells of a full grid stay, the others are blanked, at random: a number of cells (a whole
+            number), or a fraction of them (0.0 < kept <= 1.0). Such a puzzle can be completed, in one way or in many.
+            With the same seed a puzzle that keeps fewer cells is a part of one that keeps more; kept = 1.0 gives the
+            full grids. It goes without `givens`, `minimal` and `symmetric`.
+        seed: the same seed, the same instances.
+        workers: processes.
+
+    Returns:
+        An iterator of puzzles.
+
+    Example:
+        >>> from dibs.generate import sudoku
+        >>> [puzzle] = sudoku(1, seed=1)
+        >>> puzzle.structure.family
+        'sudoku'
     """
     check_count(count)
     box = check_box(box)

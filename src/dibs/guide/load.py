@@ -20,13 +20,28 @@ def load_guide(
     rounds: int | None = None,
     network_only: bool = False,
 ) -> DiBS:
-    """The paper's guide with trained weights: one that comes with dibs (`relational`, `transformer`), or a folder.
+    """The paper's guide with trained weights.
 
-    `alpha`: weight of the model's preference against consistency; `steps`: denoising steps, a forward pass each;
-    `threads`: of one forward pass; `runtime`: "onnx" for ONNX Runtime even where compiled code is faster;
-    `rounds`: of a relational guide that runs as compiled code, in place of those on its card;
-    `network_only`: a relational guide's network alone, without following singles first.
-    The files are checked against their card; anything wrong raises InputError.
+    Args:
+        name_or_path: one that comes with dibs (`dibs guides` lists them), or a folder.
+        alpha: weight of the model's preference against consistency, 0 to 1.
+        steps: denoising steps, a forward pass each.
+        threads: of one forward pass.
+        runtime: "onnx" for ONNX Runtime even where compiled code is faster.
+        rounds: of a relational guide that runs as compiled code, in place of those on its card.
+        network_only: a relational guide's network alone, without following singles first.
+
+    Returns:
+        A guide, which every call takes.
+
+    Raises:
+        InputError: a file is missing, damaged, or not what the card says.
+
+    Example:
+        >>> import dibs
+        >>> guide = dibs.load_guide("relational")
+        >>> dibs.solve(dibs.Sudoku.parse("4.....1..3......"), guide=guide, level="naked").asks
+        2
     """
     settings: dict[str, Any] = {"threads": threads, "runtime": runtime, "rounds": rounds, "network_only": network_only}
     Guidance(guide=str(name_or_path), alpha=alpha, steps=steps, **settings)  # checks

@@ -27,15 +27,37 @@ class DiBS(Guide):
         self.passes = steps  # forward passes for an ask
 
     def refusal(self, structure: Structure) -> str | None:
-        """Why the denoiser cannot take problems of this structure, or None."""
+        """Why the denoiser cannot take problems of this structure, or None.
+
+        Args:
+            structure: of the problems.
+
+        Returns:
+            A line, or None if it can.
+        """
         return refusal(self.denoiser, structure)
 
     def rank(self, asks: Asks) -> NDArray[np.float32]:
-        """[n, L] Score of the candidates, log-probabilities elsewhere; nothing but these where the guide selects."""
+        """[n, L] Score of the candidates, log-probabilities elsewhere; nothing but these where the guide selects.
+
+        Args:
+            asks: n waiting states over L literals.
+
+        Returns:
+            Scores [n, L].
+        """
         return self.scored(asks, denoise(self.denoiser, asks, self.passes))
 
     def scored(self, asks: Asks, found: NDArray[np.float32]) -> NDArray[np.float32]:
-        """`rank`, from the log-probabilities [n, L] that the denoiser has found."""
+        """`rank`, from the log-probabilities [n, L] that the denoiser has found.
+
+        Args:
+            asks: n waiting states over L literals.
+            found: log-probabilities [n, L].
+
+        Returns:
+            Scores [n, L].
+        """
         scores = found.copy()
         if asks.selecting:
             return scores

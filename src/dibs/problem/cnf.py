@@ -82,6 +82,7 @@ class CNF(Instance):
 
     @property
     def given(self) -> NDArray[np.int64]:
+        """The literals that are true from the start, ascending."""
         return np.zeros(0, np.int64)
 
     def __eq__(self, other: object) -> bool:
@@ -105,12 +106,36 @@ class CNF(Instance):
 
     @classmethod
     def parse(cls, text: str, *, limits: InputLimits = DEFAULT) -> Self:
-        """A formula from DIMACS text; raises InputError that names line and column."""
+        """A formula from DIMACS text; raises InputError that names line and column.
+
+        Args:
+            text: DIMACS text.
+            limits: how much of an input is taken.
+
+        Returns:
+            The formula.
+
+        Raises:
+            InputError: what is wrong, with line and column.
+
+        Example:
+            >>> import dibs
+            >>> dibs.solve(dibs.CNF.parse("p cnf 2 2\\n1 2 0\\n-1 0\\n")).solution
+            [-1, 2]
+        """
         return cls.from_lines(text.split("\n"), limits=limits)
 
     @classmethod
     def read(cls, source: Source, *, limits: InputLimits = DEFAULT) -> Self:
-        """A formula from a DIMACS file, plain or packed with gzip or xz; "-" is standard input."""
+        """A formula from a DIMACS file, plain or packed with gzip or xz; "-" is standard input.
+
+        Args:
+            source: a path, plain or packed with gzip or xz, or "-" for standard input.
+            limits: how much of an input is taken.
+
+        Returns:
+            The formula.
+        """
         with open_text(source, limits=limits) as (name, lines):
             return cls.from_lines(lines, name, limits=limits)
 
@@ -118,18 +143,48 @@ class CNF(Instance):
     def from_lines(
         cls, lines: Iterable[str], file: str | None = None, *, first: int = 1, limits: InputLimits = DEFAULT
     ) -> Self:
-        """A formula from lines of DIMACS text, the first of which has the number `first` in `file`."""
+        """A formula from lines of DIMACS text.
+
+        Args:
+            lines: the text.
+            file: for messages.
+            first: the number of the first line in `file`.
+            limits: how much of an input is taken.
+
+        Returns:
+            The formula.
+        """
         return cls(*Dimacs(file, limits).read(lines, first))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """DIMACS text as a file, which is there whole or not at all."""
+        """DIMACS text as a file, which is there whole or not at all.
+
+        Args:
+            path: of the file.
+        """
         write(path, self.format().encode("ascii"))
 
     def decode(self, literals: NDArray[np.int64]) -> list[int]:
+        """A solution from its true literals.
+
+        Args:
+            literals: the true ones, ascending.
+
+        Returns:
+            A signed number for each variable.
+        """
         signed = np.where(literals % 2 == 0, literals // 2 + 1, -(literals // 2) - 1)
         return [int(z) for z in signed]
 
     def violation(self, solution: Iterable[int]) -> str | None:
+        """What is wrong with a solution, found by reading the clauses.
+
+        Args:
+            solution: a signed number for each variable.
+
+        Returns:
+            A line, or None if nothing is wrong.
+        """
         chosen = list(solution)
         if sorted(map(abs, chosen)) != list(range(1, self.variables + 1)):
             return f"the variables 1..{self.variables} do not have one value each"
@@ -144,12 +199,27 @@ class CNF(Instance):
         return None
 
     def line(self, solution: Iterable[int] | None = None) -> str:
+        """One line of text.
+
+        Args:
+            solution: if it is to be shown in place of the formula.
+
+        Returns:
+            One line of text.
+        """
         if solution is None:
             return " ".join(self._lines())
         return " ".join(map(str, solution))
 
     def format(self, solution: Iterable[int] | None = None) -> str:
-        """DIMACS text, with groups as KNF; of a solution its `v` lines, as SAT solvers print them."""
+        """DIMACS text, with groups as KNF; of a solution its `v` lines, as SAT solvers print them.
+
+        Args:
+            solution: if it is to be shown in place of the formula.
+
+        Returns:
+            Text of one or more lines.
+        """
         if solution is None:
             return "\n".join(self._lines()) + "\n"
         text = " ".join(map(str, [*solution, 0]))

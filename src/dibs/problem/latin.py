@@ -33,11 +33,34 @@ class Latin(Grid):
 
         Holes are . 0 _ - * ?; `#` begins a comment. An array of numbers, 0 for a hole, will do as well. Raises
         InputError that names line and column.
+
+        Args:
+            text: the square, or an array of numbers, 0 for a hole.
+
+        Returns:
+            The square.
+
+        Raises:
+            InputError: what is wrong, with line and column.
+
+        Example:
+            >>> import dibs
+            >>> dibs.count_solutions(dibs.Latin.parse("1.. ... ..."))
+            4
         """
         return cls._parse(text, None)
 
     @classmethod
     def known(cls, cells: int, box: Box | None) -> Shape | str:
+        """The shape of a square with so many cells.
+
+        Args:
+            cells: how many.
+            box: must be None.
+
+        Returns:
+            The shape, or why there is none.
+        """
         if box is not None:
             raise ValueError("a Latin square has no boxes")
         return _known(cells)

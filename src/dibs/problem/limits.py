@@ -25,7 +25,15 @@ class InputLimits:
         check(self)
 
     def excess(self, name: str, what: str) -> str:
-        """What is said of input beyond the limit of that name."""
+        """What is said of input beyond a limit.
+
+        Args:
+            name: of the limit, a field.
+            what: what there is too much of.
+
+        Returns:
+            A line that names the flag.
+        """
         return f"more than {getattr(self, name):,} {what}; --{name.replace('_', '-')} N allows more"
 
 

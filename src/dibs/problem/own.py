@@ -187,12 +187,21 @@ class Problem(Instance):
 
     @property
     def given(self) -> NDArray[np.int64]:
+        """The literals that are true from the start, ascending."""
         return self._given
 
     def __repr__(self) -> str:
         return f"<Problem, {self.line()}>"
 
     def name(self, literal: int) -> Any:
+        """What a literal is called.
+
+        Args:
+            literal: its number; numbers from `literals` on are negations.
+
+        Returns:
+            Its name, or its number where there are no names.
+        """
         if literal >= self.literals:
             return Not(self.name(self.negated[literal - self.literals]))
         return literal if self.names is None else self.names[literal]
@@ -203,10 +212,25 @@ class Problem(Instance):
         return f"not {name.literal!r}" if isinstance(name, Not) and literal >= self.literals else repr(name)
 
     def decode(self, literals: NDArray[np.int64]) -> Any:
-        """The true literals; negations go without saying."""
+        """The true literals; negations go without saying.
+
+        Args:
+            literals: the true ones, ascending.
+
+        Returns:
+            Names or numbers of the true literals.
+        """
         return [self.name(literal) for literal in literals.tolist() if literal < self.literals]
 
     def violation(self, solution: Iterable[Any]) -> str | None:
+        """What is wrong with a solution, found by counting in every group.
+
+        Args:
+            solution: its true literals.
+
+        Returns:
+            A line, or None if nothing is wrong.
+        """
         try:
             true = {self._plain(literal, "solution") for literal in solution}
         except ValueError as error:
@@ -233,12 +257,28 @@ class Problem(Instance):
         return None
 
     def line(self, solution: Iterable[Any] | None = None) -> str:
+        """One line of text.
+
+        Args:
+            solution: if it is to be shown in place of the problem.
+
+        Returns:
+            One line of text.
+        """
         if solution is not None:
             return " ".join(map(str, solution))
         count = len(self.groups) + sum(len(getattr(self, kind)) for kind in KINDS)
         return f"{self.literals} literals, {count} groups"
 
     def format(self, solution: Iterable[Any] | None = None) -> str:
+        """Text for readers.
+
+        Args:
+            solution: if it is to be shown in place of the problem.
+
+        Returns:
+            Text of one or more lines.
+        """
         return self.line() if solution is None else "\n".join(map(str, solution))
 
 

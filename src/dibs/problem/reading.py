@@ -43,12 +43,23 @@ def read_instances(
     limits: InputLimits = DEFAULT,
     repeats: bool = False,
 ) -> Iterator[Item]:
-    """The instances of a path, of standard input ("-") or of a text stream, each with the line where it begins.
+    """The instances of a file, each with the line where it begins, in constant memory.
 
-    A bad puzzle gives its InputError in place of an instance, and reading goes on; a file that cannot be read, or has
-    no puzzle, raises InputError. `box` is (rows, columns) of a Sudoku's boxes; `name` is how messages call the source;
-    `repeats` lets equal givens in a unit pass.
-    Memory is constant, and what is beyond the `limits` raises InputError.
+    A bad puzzle gives its InputError in place of an instance, and reading goes on.
+
+    Args:
+        source: a path, "-" for standard input, or a text stream.
+        family: sudoku, latin, cnf, opb or problem; auto: by how it is called and how it begins.
+        box: (rows, columns) of a Sudoku's boxes.
+        name: how messages call the source.
+        limits: how much of an input is taken.
+        repeats: lets equal givens in a unit pass.
+
+    Returns:
+        An iterator of (line, instance or InputError).
+
+    Raises:
+        InputError: the file cannot be read, has no puzzle, or goes beyond a limit.
     """
     if family not in FAMILIES:
         raise ValueError(f"family {family!r} is none of {', '.join(FAMILIES)}")

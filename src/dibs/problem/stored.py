@@ -26,13 +26,26 @@ KEYS = ("dibs", "version", "literals", "names", "variables", *KINDS, "groups", "
 
 
 def read_problem(source: Source, *, limits: InputLimits = DEFAULT) -> Problem:
-    """A problem from a JSON file that `save_problem` wrote, plain or packed; "-" is standard input."""
+    """A problem from a JSON file that `save_problem` wrote.
+
+    Args:
+        source: a path, plain or packed; "-" is standard input.
+        limits: how much of an input is taken.
+
+    Returns:
+        The problem.
+    """
     with open_text(source, limits=limits) as (name, lines):
         return from_json("".join(lines), name, limits)
 
 
 def save_problem(problem: Problem, path: str | os.PathLike[str]) -> None:
-    """A JSON file that `read_problem` and `dibs solve` take, there whole or not at all."""
+    """Write a JSON file that `read_problem` and `dibs solve` take; it is there whole or not at all.
+
+    Args:
+        problem: what is kept.
+        path: of the file.
+    """
     write(path, to_json(problem).encode("utf-8"))
 
 

@@ -77,6 +77,7 @@ class Structure:
 
     @property
     def groups(self) -> int:
+        """How many groups there are."""
         return len(self.start) - 1
 
     @property
@@ -110,6 +111,14 @@ class Structure:
         return bool(np.bincount(self.member[:end]).max(initial=0) <= 1 and sizes.max(initial=0) <= WIDEST)
 
     def members(self, group: int) -> NDArray[np.int64]:
+        """The literals of a group.
+
+        Args:
+            group: its number.
+
+        Returns:
+            [size] literals.
+        """
         return self.member[self.start[group] : self.start[group + 1]]
 
     @cached_property
@@ -134,12 +143,24 @@ class Structure:
         family: str = "problem",
         shape: tuple[int, ...] = (),
     ) -> Structure:
-        """Lay the groups out, decision groups first.
+        """Lay groups out, decision groups first.
 
-        `decide` and `exactly_one` are exactly-one groups, `implied` are exactly-one groups whose at-least-one half
-        follows from the others (rows, columns and boxes of a Sudoku); `bounded` are (least, most, literals) of any
-        kind, each literal once. `roles` go with the groups in the order: decide, exactly one, implied, at most one, at
-        least one, bounded.
+        Args:
+            literals: how many there are.
+            decide: exactly-one groups that are branched on.
+            exactly_one: further exactly-one groups.
+            at_most_one: groups with at most one true literal.
+            at_least_one: groups with at least one.
+            implied: exactly-one groups whose at-least-one half follows from the others (rows, columns and boxes of a
+                Sudoku).
+            bounded: (least, most, literals) of any kind, each literal once.
+            roles: names of the groups, in the order: decide, exactly one, implied, at most one, at least one,
+                bounded.
+            family: a name for all such problems.
+            shape: what tells structures of a family apart.
+
+        Returns:
+            The structure.
         """
         parts: list[tuple[Groups, bool, Need]] = [
             (decide, True, Need.REQUIRED),
@@ -228,6 +249,7 @@ class Instance:
 
     @property
     def structure(self) -> Structure:
+        """What all instances of this shape share."""
         raise NotImplementedError
 
     @property
@@ -236,11 +258,25 @@ class Instance:
         raise NotImplementedError
 
     def decode(self, literals: NDArray[np.int64]) -> Any:
-        """The family's own form of a solution, from its true literals (ascending)."""
+        """The family's own form of a solution, from its true literals (ascending).
+
+        Args:
+            literals: the true ones, ascending.
+
+        Returns:
+            A solution in the family's own form.
+        """
         raise NotImplementedError
 
     def violation(self, solution: Any) -> str | None:
-        """What is wrong with a solution, in words, or None. Shares no code with the search."""
+        """What is wrong with a solution, in words, or None. Shares no code with the search.
+
+        Args:
+            solution: in the family's own form.
+
+        Returns:
+            What is wrong with it in a line; None if nothing is.
+        """
         raise NotImplementedError
 
     # The same for many instances of one structure at once. Families with arrays override these three: they are what is
@@ -248,26 +284,63 @@ class Instance:
 
     @classmethod
     def givens(cls, instances: Sequence[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(number of the instance, ascending; given literal) for every given of every instance."""
+        """(number of the instance, ascending; given literal) for every given of every instance.
+
+        Args:
+            instances: of one structure.
+
+        Returns:
+            The given literals of each.
+        """
         given = [instance.given for instance in instances]
         return np.repeat(np.arange(len(given)), [len(g) for g in given]), np.concatenate(given)
 
     @classmethod
     def solutions(cls, instances: Sequence[Any], true: Sequence[NDArray[np.int64]]) -> list[Any]:
-        """`decode` for many: `true` has the true literals of each."""
+        """`decode` for many: `true` has the true literals of each.
+
+        Args:
+            instances: of one structure.
+            true: true literals of each, ascending.
+
+        Returns:
+            A solution for each.
+        """
         return [i.decode(literals) for i, literals in zip(instances, true, strict=True)]
 
     @classmethod
     def violations(cls, instances: Sequence[Any], solutions: Sequence[Any]) -> list[str | None]:
-        """`violation` for many at once; families with arrays override it."""
+        """`violation` for many at once; families with arrays override it.
+
+        Args:
+            instances: of one structure.
+            solutions: one for each.
+
+        Returns:
+            For each what is wrong with it, or None.
+        """
         return [i.violation(s) for i, s in zip(instances, solutions, strict=True)]
 
     def format(self, solution: Any = None) -> str:
-        """A readable text of the instance, or of its solution."""
+        """A readable text of the instance, or of its solution.
+
+        Args:
+            solution: if it is to be shown in place of the givens.
+
+        Returns:
+            Text of one or more lines.
+        """
         raise NotImplementedError
 
     def line(self, solution: Any = None) -> str:
-        """The same on one line, as `--json` prints it."""
+        """The same on one line, as `--json` prints it.
+
+        Args:
+            solution: if it is to be shown in place of the givens.
+
+        Returns:
+            One line of text.
+        """
         raise NotImplementedError
 
 

@@ -39,20 +39,44 @@ class Sudoku(Grid):
     def parse(cls, text: str | ArrayLike, box: Box | None = None, *, repeats: bool = False) -> Self:
         """One puzzle, on one line or as a grid, with or without lines between the boxes.
 
-        Blanks are . 0 _ - * ?; values above 9 are letters (A = 10, ..., @ = 36) or numbers set apart by blanks;
-        `#` begins a comment. An array of numbers, 0 for a blank, will do as well. `box` is (rows, columns) of a box; by
-        default the most square one; `repeats` lets equal givens in a unit pass, for a grid that is still being written.
-        Raises InputError that names line and column.
+        Blanks are . 0 _ - * ?; values above 9 are letters (A = 10, ..., @ = 36) or numbers set apart by blanks; `#`
+        begins a comment.
+
+        Args:
+            text: the puzzle, or an array of numbers, 0 for a blank.
+            box: (rows, columns) of a box; the most square one, unless you say otherwise.
+            repeats: lets equal givens in a unit pass, for a grid that is still being written.
+
+        Returns:
+            The puzzle.
+
+        Raises:
+            InputError: what is wrong, with line and column.
+
+        Example:
+            >>> import dibs
+            >>> dibs.Sudoku.parse("4.....1..3.....2")
+            <4x4 Sudoku, 4 givens>
         """
         return cls._parse(text, box, repeats)
 
     @property
     def box(self) -> Box:
+        """(rows, columns) of a box."""
         assert self.shape.box is not None
         return self.shape.box
 
     @classmethod
     def known(cls, cells: int, box: Box | None) -> Shape | str:
+        """The shape of a Sudoku with so many cells.
+
+        Args:
+            cells: how many.
+            box: (rows, columns) of a box, or None.
+
+        Returns:
+            The shape, or why there is none.
+        """
         return _known(cells, box)
 
 

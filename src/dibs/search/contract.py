@@ -59,7 +59,21 @@ class Asks:
         depth: NDArray[np.int64] | None = None,
         selecting: bool = True,
     ) -> Asks:
-        """The states with the literals `open_` and `true` [n, L]; by default at the root, about all that is open."""
+        """States as a guide is asked about them; by default at the root, about all that is open.
+
+        Args:
+            structure: what all instances share.
+            instances: one for each state.
+            open_: [n, L] literals that are neither true nor false.
+            true: [n, L] literals that are true.
+            candidates: [n, L] literals that are branched on; all open ones, by default.
+            rows: the searches that ask.
+            depth: [n] decisions above each state.
+            selecting: whether scores of all cells are wanted, to choose among them.
+
+        Returns:
+            The asks.
+        """
         n = len(open_)
         return cls(
             structure=structure,
@@ -76,7 +90,14 @@ class Asks:
         return len(self.rows)
 
     def subset(self, rows: NDArray[np.int64]) -> Asks:
-        """Some of the states, by their places here."""
+        """Some of the states, by their places here.
+
+        Args:
+            rows: places of the states.
+
+        Returns:
+            Asks about these states.
+        """
         if len(rows) == len(self):
             return self
         parts = {name: self.__dict__[name][rows] for name in ("rows", "open", "true", "candidates", "depth")}
@@ -121,10 +142,25 @@ class Guide:
     passes: int = 0  # forward passes of a model for one ask, for `Outcome.calls`
 
     def refusal(self, structure: Structure) -> str | None:
-        """Why it cannot take problems of this structure, in a line; None if it can."""
+        """Why it cannot take problems of this structure.
+
+        Args:
+            structure: of the problems.
+
+        Returns:
+            A line, or None if it can.
+        """
         return None
 
     def rank(self, asks: Asks) -> NDArray[Any]:
+        """Say what to try first: write this one.
+
+        Args:
+            asks: n waiting states over L literals; for reading only.
+
+        Returns:
+            Scores, real numbers [n, L]; of the candidates of a state the highest is tried first.
+        """
         raise NotImplementedError(f"{type(self).__name__} is a guide without a method rank(asks)")
 
 
@@ -160,9 +196,18 @@ class _Adapted(Guide):
 
 
 def as_guide(found: Ranks) -> Guide:
-    """Any object with a method `rank` as a guide; TypeError if it has none. A `Guide` is itself.
+    """Any object with a method `rank` as a guide. A `Guide` is itself.
 
     Every call that takes a user's guide begins with it, so that all others can rely on a `Guide`.
+
+    Args:
+        found: the object.
+
+    Returns:
+        A `Guide`.
+
+    Raises:
+        TypeError: it has no method `rank`.
     """
     if isinstance(found, Guide):
         return found

@@ -26,6 +26,14 @@ class Oracle(Guide):
     static = True
 
     def rank(self, asks: Asks) -> NDArray[np.float32]:
+        """The solution's literals first.
+
+        Args:
+            asks: n waiting states over L literals.
+
+        Returns:
+            Scores [n, L].
+        """
         from dibs.search.options import Options
 
         return foresee(asks.instances, Options())[0].rank(asks)

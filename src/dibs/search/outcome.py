@@ -15,6 +15,8 @@ from dibs.problem.structure import Instance
 
 
 class Status(StrEnum):
+    """How a search ended."""
+
     SAT = "SAT"  # a solution was found, and a checker that shares nothing with the search has verified it
     UNSAT = "UNSAT"  # the search space is exhausted
     LIMIT = "LIMIT"  # a node or time limit ended the search before either
@@ -89,7 +91,11 @@ class Outcome:
         return f"<p>{escape(line)}</p>{grid() if grid else f'<pre>{escape(str(self.solution))}</pre>'}"
 
     def as_dict(self) -> dict[str, Any]:
-        """What `dibs solve --json` says of it."""
+        """What `dibs solve --json` says of it.
+
+        Returns:
+            A dictionary that JSON can have.
+        """
         return {
             "status": self.status.value,
             "solution": listed(self.solution),

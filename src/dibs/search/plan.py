@@ -66,17 +66,34 @@ class Plan:
 
     @classmethod
     def exactly(cls, options: Options, guidance: Guidance | None = None, guided: bool = False) -> Plan:
-        """The plan of options that are all decided already, as experiments and studies have them."""
+        """The plan of options that are all decided already, as experiments and studies have them.
+
+        Args:
+            options: of the search, all decided.
+            guidance: how a trained guide is used.
+            guided: whether a guide is asked.
+
+        Returns:
+            The plan.
+        """
         search = "nogoods" if options.strategy == "nogoods" else "tree"
         return cls(search, options, guidance or Guidance(), guided)
 
     def describe(self) -> str:
-        """In plain words, as `--plan` prints it."""
+        """In plain words, as `--plan` prints it.
+
+        Returns:
+            One line of text.
+        """
         parts = [*_described(self), *self.notes]
         return "; ".join(parts)
 
     def as_dict(self) -> dict[str, Any]:
-        """Every field that the search uses."""
+        """Every field that the search uses.
+
+        Returns:
+            A dictionary that JSON can have.
+        """
         unused = {"tree": OF_NOGOODS, "nogoods": OF_TREE}.get(self.search, (*HOW, "alpha", "steps"))
         options = {name: getattr(self.options, name) for name in OPTIONS if name not in unused}
         guidance = {
