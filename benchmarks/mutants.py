@@ -475,6 +475,21 @@ MUTANTS = [
     ),
     Mutant("gate: any method", "web/gate.py", 'if scope["method"] != wanted:', "if False:", (*GATE, "itself")),
     Mutant("gate: a query", "web/gate.py", 'if scope["query_string"]:', "if False:", (*GATE, "malformed")),
+    Mutant("gate: a port that is none", "web/gate.py", "(?::[0-9]{1,5})?", "(?::.*)?", (*GATE, "hosts")),
+    Mutant(
+        "gate: slow headers",
+        "web/protocol.py",
+        "call_later(limits.HEAD_SECONDS, self._too_late)",
+        "call_later(600, self._too_late)",
+        (*GATE, "slow_headers"),
+    ),
+    Mutant(
+        "gate: slow sockets keep others out",
+        "web/protocol.py",
+        "                self.connections.discard(oldest)",
+        "                pass",
+        (*GATE, "waited_longest"),
+    ),
     Mutant("gate: two hosts", "web/gate.py", "if len(given) != 1:", "if not given:", (*GATE, "itself")),
     Mutant(
         "gate: bodies without end",
