@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import dibs
+import dibs.solving
 from dibs.guide import load_guide
 from dibs.guide.card import find
 from dibs.guide.denoiser import Denoiser
@@ -349,3 +350,23 @@ def test_states_and_labels_are_files_for_other_peoples_training(tmp_path: Path) 
         assert max(row["literal"]) < structure.literals
     with pytest.raises(InputError, match="must end in"):
         export_states(committees, tmp_path / "s.csv")
+
+
+def test_searches_end_where_all_find_the_same_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    searches: list[int] = []
+    together = dibs.solving.solve_together
+
+    def counted(instances: Any, **how: Any) -> Any:
+        searches.append(len(instances))
+        return together(instances, **how)
+
+    monkeypatch.setattr("dibs.solving.solve_together", counted)
+    only = dibs.Problem(2, exactly_one=[[0, 1]], groups=[(1, 1, [1])])
+    assert len(known_of(only, 8, 0).solutions) == 1
+    assert sum(searches) == 3
+    searches.clear()
+    assert len(known_of(dibs.Problem(12, exactly_one=[range(6), range(6, 12)]), 8, 0).solutions) > 3
+    assert sum(searches) == 8
+    searches.clear()
+    assert known_of(dibs.Problem(1, at_least_one=[[0]], groups=[(0, 0, [0])]), 8, 0).refuted
+    assert sum(searches) == 1

@@ -22,6 +22,7 @@ from dibs.search.root import settle
 
 Bools = NDArray[np.bool_]
 
+SAME = 3  # searches that find the same solution: it is taken for the only one
 DEEPER = 9  # states on the way to some solution of an instance, besides the root
 DEEPEST = 0.7  # share of the cells that such a state is told, at most
 
@@ -64,20 +65,25 @@ class Known:
 def known_of(instance: Instance, count: int, seed: int, **options: Any) -> Known:
     """At most `count` different solutions, from searches with random orders; `options` as `dibs.solve` takes them.
 
-    The first search says whether there is any; the others begin only then.
+    The first search says whether there is any. The others begin only then, and no more than SAME of them where all
+    find the same one.
     """
     from dibs.solving import solve_together
 
     as_literals = AsLiterals(instance)
     how = {"strategy": "nogoods", "order": "random", "seed": seed, **options}
-    outcomes: list[Outcome] = solve_together([as_literals], **how)
-    if outcomes[0].status is Status.SAT and count > 1:
-        outcomes += solve_together([as_literals] * (count - 1), places=range(1, count), **how)
-    found = np.zeros((len(outcomes), instance.structure.literals), bool)
-    for row, outcome in zip(found, outcomes, strict=True):
+    outcomes: list[Outcome] = []
+    for until in sorted({min(1, count), min(SAME, count), count}):
+        places = range(len(outcomes), until)
+        outcomes += solve_together([as_literals] * len(places), places=places, **how)
+        found = {tuple(one.solution) for one in outcomes if one.solution is not None}
+        if not found or (until == SAME and len(found) == 1):
+            break
+    true = np.zeros((len(outcomes), instance.structure.literals), bool)
+    for row, outcome in zip(true, outcomes, strict=True):
         if outcome.solution is not None:
             row[outcome.solution] = True
-    solved = found[[outcome.solution is not None for outcome in outcomes]]
+    solved = true[[outcome.solution is not None for outcome in outcomes]]
     return Known(np.unique(solved, axis=0), outcomes[0].status is Status.UNSAT)
 
 

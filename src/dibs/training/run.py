@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dibs.model.train import Progress
 
 SHARES = {"solve": 0.2, "first": 0.2, "again": 0.1, "judge": 0.2}  # of the time; the rest is for learning
-RATE = 25  # instances a minute that are asked for
+RATE = 15  # instances a minute that are asked for
 HARD = 0.25  # share of the instances that are unsolved: with more of them there is a first guide
 LEAST, MOST = 40, 2_000  # instances
 TESTED = 0.2  # share of the instances that is for the verdict only,
