@@ -31,7 +31,7 @@ LANGUAGES = {"python", "sh", "toml", "json", "text", "dockerfile"}
 
 # They take minutes, or need what is not there; tests/commands and tests/web run them.
 ONLY_READ = {"serve", "bench", "train", "report", "data", "model", "warm"}
-PLACEHOLDERS = re.compile(r"\b(FILE|FOLDER|GUIDE|LEVEL)\b|^my-guide$|^runs/|^src/")
+PLACEHOLDERS = re.compile(r"\b(FILE|FOLDER|GUIDE|LEVEL)\b|^my-guide$|^--cluster$|^runs/|^src/")
 
 PUZZLES = """\
 53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79

@@ -20,7 +20,14 @@ ROOT = Path(__file__).resolve().parents[1]
 HOME, COMMANDS = "index.md", "COMMANDS.md"
 AT_ROOT = {"CONTRIBUTING.md": "CONTRIBUTING.md", "ARCHITECTURE.md": "ARCHITECTURE.md", "CHANGELOG.md": "CHANGELOG.md"}
 AT_ROOT["README.md"] = HOME
-SHOWN = ("examples/**/*.py", "examples/**/*.toml", "configs/*.toml", "experiments/*.toml", "checkpoints/*.md")
+SHOWN = (
+    "examples/**/*.py",
+    "examples/**/*.toml",
+    "configs/*.toml",
+    "experiments/*.toml",
+    "checkpoints/*.md",
+    "src/dibs/data/*.txt",
+)
 LANGUAGE = {".py": "python", ".toml": "toml", ".json": "json"}
 LINK = re.compile(r"(\]\()([^)#\s:]+)(#[^)]*)?(\))")
 

@@ -91,7 +91,7 @@ def why(problem: Any, *, smallest: bool = False, max_seconds: float | None = Non
     Returns:
         A `Why`; printed, it names the parts.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> print(dibs.why(dibs.Sudoku.parse("..4.......4.....", repeats=True)))
         r1c3=4; r3c3=4; column 3: 4

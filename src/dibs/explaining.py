@@ -118,7 +118,7 @@ def explain(
     Raises:
         ValueError: an option is refused, or the search (strategy nogoods) has no nodes that are about a cell.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> dibs.explain(dibs.Sudoku.parse("4.....1..3......"))
         <paper: 2 nodes, ascending: 2 nodes>

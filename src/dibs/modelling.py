@@ -114,7 +114,7 @@ class Model:
         Returns:
             The variable; `choice == value` is a literal.
 
-        Example:
+        Examples:
             >>> import dibs
             >>> m = dibs.Model()
             >>> seat = m.choice("Ann", ["left", "right"])

@@ -78,7 +78,7 @@ def solutions(
     Returns:
         A stream of solutions; `close()` ends the search.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> len(list(dibs.solutions(dibs.Sudoku.parse("4.....1..3......"))))
         3
@@ -111,7 +111,7 @@ def count_solutions(problem: Any, limit: int = 1000, **options: Any) -> int:
     Returns:
         The number; it is exact unless it equals `limit`.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> dibs.count_solutions(dibs.Sudoku.parse("4.....1..3......"))
         3
@@ -137,7 +137,7 @@ def is_unique(problem: Any, **options: Any) -> bool:
     Returns:
         True or False.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> dibs.is_unique(dibs.Sudoku.parse("4.....1..3......"))
         False
@@ -168,7 +168,7 @@ def sample(problem: Any, n: int, seed: int = 0) -> Sample:
     Returns:
         A list; its `uniform` says which of the two it is.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> len(dibs.sample(dibs.Sudoku.parse("4.....1..3......"), 2))
         2

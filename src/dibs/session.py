@@ -212,7 +212,7 @@ class Session:
             handles of groups, that cannot hold together; it is empty where the problem has no solution without any of
             them.
 
-        Example:
+        Examples:
             >>> import dibs
             >>> session = dibs.Session(dibs.Sudoku.parse("4.....1..3......"))
             >>> tuple(sorted(session.solve(assume=["r1c2=4"]).failing))

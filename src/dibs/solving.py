@@ -52,7 +52,7 @@ def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | N
     Returns:
         A `Plan`; `print(plan.describe())` says it in words.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> dibs.plan(dibs.Sudoku.parse("4.....1..3.....2"), policy="plain").search
         'tree'
@@ -88,7 +88,7 @@ def solve(
     Raises:
         ValueError: an option has a value that it cannot have, or the search at hand has no use for it.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> outcome = dibs.solve(dibs.Sudoku.parse("4.....1..3.....2"))
         >>> outcome.status, outcome.solution
@@ -142,7 +142,7 @@ def solve_many(
     Returns:
         An iterator of `Outcome`s.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> puzzles = [dibs.Sudoku.parse("4.....1..3.....2")] * 3
         >>> [outcome.nodes for outcome in dibs.solve_many(puzzles)]

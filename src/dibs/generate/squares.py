@@ -30,7 +30,7 @@ def latin(count: int, *, order: int, holes: int | float, balanced: bool = False,
     Returns:
         An iterator of squares.
 
-    Example:
+    Examples:
         >>> from dibs.generate import latin
         >>> [square] = latin(1, order=5, holes=10)
         >>> square

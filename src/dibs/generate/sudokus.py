@@ -78,7 +78,7 @@ def sudoku(
     Returns:
         An iterator of puzzles.
 
-    Example:
+    Examples:
         >>> from dibs.generate import sudoku
         >>> [puzzle] = sudoku(1, seed=1)
         >>> puzzle.structure.family

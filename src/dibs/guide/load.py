@@ -37,7 +37,7 @@ def load_guide(
     Raises:
         InputError: a file is missing, damaged, or not what the card says.
 
-    Example:
+    Examples:
         >>> import dibs
         >>> guide = dibs.load_guide("relational")
         >>> dibs.solve(dibs.Sudoku.parse("4.....1..3......"), guide=guide, level="naked").asks

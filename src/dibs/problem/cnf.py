@@ -118,7 +118,7 @@ class CNF(Instance):
         Raises:
             InputError: what is wrong, with line and column.
 
-        Example:
+        Examples:
             >>> import dibs
             >>> dibs.solve(dibs.CNF.parse("p cnf 2 2\\n1 2 0\\n-1 0\\n")).solution
             [-1, 2]

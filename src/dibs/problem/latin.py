@@ -43,7 +43,7 @@ class Latin(Grid):
         Raises:
             InputError: what is wrong, with line and column.
 
-        Example:
+        Examples:
             >>> import dibs
             >>> dibs.count_solutions(dibs.Latin.parse("1.. ... ..."))
             4

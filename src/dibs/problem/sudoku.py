@@ -53,7 +53,7 @@ class Sudoku(Grid):
         Raises:
             InputError: what is wrong, with line and column.
 
-        Example:
+        Examples:
             >>> import dibs
             >>> dibs.Sudoku.parse("4.....1..3.....2")
             <4x4 Sudoku, 4 givens>
