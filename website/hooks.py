@@ -107,7 +107,8 @@ def _listing(path: Path) -> str:
     text = (ROOT / path).read_text(encoding="utf-8")
     if path.suffix == ".md":
         return text
-    return f"# {path.as_posix()}\n\n````{LANGUAGE.get(path.suffix, 'text')}\n{text}\n````\n"
+    unsearched = "---\nsearch:\n  exclude: true\n---\n\n" if path.suffix == ".txt" else ""  # lists of puzzles
+    return f"{unsearched}# {path.as_posix()}\n\n````{LANGUAGE.get(path.suffix, 'text')}\n{text}\n````\n"
 
 
 def _commands() -> str:

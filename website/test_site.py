@@ -81,7 +81,7 @@ def test_search_works_from_disk(browser: Browser) -> None:
     page = browser.new_page(viewport=SCREEN)  # type: ignore[arg-type]
     page.goto((SITE / "index.html").as_uri())
     page.fill("input[name=query]", "nogoods")
-    page.wait_for_selector(".md-search-result__item a", timeout=20_000)
+    page.wait_for_selector(".md-search-result__item a", timeout=120_000)
     assert "NOGOODS.html" in (page.get_attribute(".md-search-result__item a", "href") or "")
     page.close()
 
