@@ -129,7 +129,7 @@ MUTANTS = [
         "        if p.exclusive[g] and p.need[g]:\n",
         False,
     ),
-    _nogoods("analyse", "a decision says nothing", "            see(m, m.arena[i])", "            pass"),
+    _nogoods("analyse", "a decision says nothing", "            see(p, m, m.arena[i])", "            pass"),
     _nogoods(
         "analyse",
         "too much follows",
