@@ -2,10 +2,10 @@
 
     python benchmarks/workers.py [--kinds squares formulas ...] [--count 12] [--seed 1] [--workers 2] [--seconds 60]
 
-Kinds: `squares`, order 50, 70 % filled, with solutions; `formulas`, random 3-SAT without one; `no-squares`, squares in
-which one cell more has a value that is in no solution; `bounds`, pigeons of which some holes take several. Both run one
-after the other on each instance. Times are wall-clock: the machine has to be quiet. `busiest` is the CPU time of the
-thread that had most of it, for one that is not.
+Kinds: `squares`, order 50, 70 % filled, with solutions, and `squares-42`, order 42, 69 %; `formulas`, random 3-SAT
+without one; `no-squares`, squares in which one cell more has a value that is in no solution; `bounds`, pigeons of which
+some holes take several. Both run one after the other on each instance. Times are wall-clock: the machine has to be
+quiet. `busiest` is the CPU time of the thread that had most of it, for one that is not.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ def _timed(self: Searcher, *of: Any, **rest: Any) -> None:
         _busy[thread] = _busy.get(thread, 0.0) + thread_time() - begin
 
 
-def squares(seed: int) -> Iterator[Instance]:
+def squares(seed: int, order: int = 50, holes: float = 0.3) -> Iterator[Instance]:
     for number in range(10**6):
-        yield from generate.latin(1, order=50, holes=0.3, seed=1000 * seed + number)
+        yield from generate.latin(1, order=order, holes=holes, seed=1000 * seed + number)
 
 
 def formulas(seed: int) -> Iterator[Instance]:
@@ -93,6 +93,7 @@ def bounds(seed: int) -> Iterator[Instance]:
 
 KINDS: dict[str, tuple[Callable[[int], Iterator[Instance]], dict[str, Any]]] = {
     "squares": (squares, {}),
+    "squares-42": (lambda seed: squares(seed, 42, 0.31), {}),
     "formulas": (formulas, {"strategy": "nogoods"}),
     "no-squares": (no_squares, {}),
     "bounds": (bounds, {}),
