@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import App, Parameter
 
-from dibs.commands.making import Looked, lines, write
-from dibs.commands.output import FileOutput, FolderOutput, Output
+from dibs.commands.making import Looked, files, lines, write
 from dibs.commands.source import parse_box
-from dibs.commands.terminal import Terminal
 from dibs.errors import Refused
 from dibs.problem import InputError, Instance, Problem, Sudoku, read_instances
 from dibs.problem.shape import Box, shape
@@ -157,7 +155,7 @@ def sat(
         return generate.sat(count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
 
     named = _command("sat", count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
-    target = _files(count, output, f"uf{variables}-", ".cnf", "formulas")
+    target = files(count, output, f"uf{variables}-", ".cnf", "formulas")
     return write(make, count, target, lambda i, formula: f"c {named}; number {i + 1}\n{formula.format()}")
 
 
@@ -338,20 +336,7 @@ def _problems(made: Callable[[int], Problem], count: int, seed: int, output: Pat
         made(seed)  # what makes no sense is said before a file is begun
         return (made(seed + i) for i in range(count))
 
-    return write(make, count, _files(count, output, stem, ".json", what), lambda i, one: to_json(cast(Problem, one)))
-
-
-def _files(count: int, output: Path | None, stem: str, suffix: str, what: str) -> Callable[[Terminal], Output]:
-    """Standard output or a file for one instance, a folder for more."""
-    if count > 1 and output is None:
-        raise Refused(f"dibs: {count} {what} need a folder: give --output DIR")
-
-    def target(terminal: Terminal) -> Output:
-        if output is None:
-            return Output(terminal)
-        return FileOutput(terminal, output) if count == 1 else FolderOutput(terminal, output, stem, suffix)
-
-    return target
+    return write(make, count, files(count, output, stem, ".json", what), lambda i, one: to_json(cast(Problem, one)))
 
 
 def _command(kind: str, count: int, **flags: object) -> str:

@@ -10,7 +10,7 @@ from threading import Event, Thread
 from typing import TypeVar
 
 from dibs.commands.interrupt import Interrupt
-from dibs.commands.output import FileOutput, Output, writing
+from dibs.commands.output import FileOutput, FolderOutput, Output, writing
 from dibs.commands.terminal import Meter, Terminal, pace
 from dibs.errors import Refused
 from dibs.problem import InputError, Instance, Latin
@@ -45,6 +45,19 @@ def lines(make: Maker, count: int, named: str, path: Path | None, looked: Looked
         return FileOutput(terminal, path) if path else Output(terminal)
 
     return write(make, count, target, text, looked)
+
+
+def files(count: int, output: Path | None, stem: str, suffix: str, what: str) -> Callable[[Terminal], Output]:
+    """Standard output or a file for one instance, a folder for more."""
+    if count > 1 and output is None:
+        raise Refused(f"dibs: {count} {what} need a folder: give --output DIR")
+
+    def target(terminal: Terminal) -> Output:
+        if output is None:
+            return Output(terminal)
+        return FileOutput(terminal, output) if count == 1 else FolderOutput(terminal, output, stem, suffix)
+
+    return target
 
 
 def write(
