@@ -131,14 +131,14 @@ def _notebook(path: Path, files: Files, config: Any) -> str:
     from nbclient import NotebookClient
     from nbconvert import MarkdownExporter
 
-    book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    book = nbformat.read(path, as_version=4)
     programs = f"{Path(sys.executable).parent}{os.pathsep}"  # `!dibs` is the one of this environment
     if not os.environ["PATH"].startswith(programs):
         os.environ["PATH"] = programs + os.environ["PATH"]
     if os.environ.get("NOTEBOOKS") != "as they are":  # `make docs-quick`
         log.info("running %s", path.name)
         NotebookClient(book, timeout=600, resources={"metadata": {"path": str(path.parent)}}).execute()
-    text, resources = MarkdownExporter().from_notebook_node(book, {"output_files_dir": path.stem})  # type: ignore[no-untyped-call]
+    text, resources = MarkdownExporter().from_notebook_node(book, {"output_files_dir": path.stem})
     for name, content in resources.get("outputs", {}).items():
         files.append(File.generated(config, f"tutorials/{name}", content=content))
     return str(text)

@@ -36,7 +36,7 @@ def progress() -> Show:
             return
         last = now
         if handle is None:
-            handle = display(Line(text, share), display_id=True)  # type: ignore[no-untyped-call]
+            handle = display(Line(text, share), display_id=True)
         else:
             handle.update(Line(text, share))
 
