@@ -359,7 +359,7 @@ def test_samples_are_drawn_by_the_seed(run: Run) -> None:
 )
 def test_bad_options(words: tuple[Any, ...], says: str, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIBS_DATA", "no-lists")
-    monkeypatch.setattr("dibs.bench.pool.import_module", lambda name: None)
+    monkeypatch.setattr("dibs.cluster.import_module", lambda name: None)
     Path("x.toml").write_text("sample = 1\n[[row]]")
     assert says in run("bench", "x.toml", *words).complaint
 
