@@ -32,7 +32,7 @@ from dibs.search.outcome import Outcome, Status, together
 from dibs.search.plan import Request
 from dibs.search.solver import Solver
 from dibs.search.stream import BATCH, Found, Solved, each
-from dibs.search.workers import splits, turn
+from dibs.search.workers import splits, take_turn
 from dibs.solving import ready
 
 Tag = TypeVar("Tag")
@@ -118,12 +118,12 @@ def _many(
     ray: Any, problems: Iterator[tuple[Tag, Instance]], request: Request, cores: int, halted: Callable[[], bool]
 ) -> Generator[list[Solved[Tag]]]:
     perform = ray.remote(num_cpus=1, max_retries=DEATHS)(_some)
-    said = ray.put((request, __version__))
+    sent = ray.put((request, __version__))
     waiting: dict[Any, list[tuple[Tag, Instance]]] = {}
     first, size = 0, 1
     while not halted():
         while len(waiting) < AHEAD * cores and (batch := list(islice(problems, size))):
-            waiting[perform.remote(said, [instance for _, instance in batch], first)] = batch
+            waiting[perform.remote(sent, [instance for _, instance in batch], first)] = batch
             first, size = first + len(batch), min(2 * size, BATCH)
         if not waiting:
             return
@@ -143,8 +143,8 @@ def _done(ray: Any, waiting: Iterable[Any]) -> Sequence[Any]:
 # What a worker does
 
 
-def _solver(said: tuple[Request, str]) -> Solver:
-    request, theirs = said
+def _solver(sent: tuple[Request, str]) -> Solver:
+    request, theirs = sent
     if __version__ != theirs:
         raise InputError(f"a worker has another dibs: {__version__}, not {theirs}")
     key = repr(request)
@@ -154,9 +154,9 @@ def _solver(said: tuple[Request, str]) -> Solver:
     return _solvers[key]
 
 
-def _some(said: tuple[Request, str], problems: Sequence[Instance], first: int) -> list[Found | None]:
+def _some(sent: tuple[Request, str], problems: Sequence[Instance], first: int) -> list[Found | None]:
     """Solve some instances of a list, from its place `first` on."""
-    return each(problems, _solver(said), range(first, first + len(problems)), Event())
+    return each(problems, _solver(sent), range(first, first + len(problems)), Event())
 
 
 @dataclass(frozen=True)
@@ -169,14 +169,14 @@ class Reply:
     parts: list[Cube]
 
 
-def _turn(said: tuple[Request, str], instance: Instance, cube: Cube, variant: int, heard: Any, seconds: float) -> Reply:
+def _turn(sent: tuple[Request, str], instance: Instance, cube: Cube, variant: int, heard: Any, seconds: float) -> Reply:
     """Search in a cube for some seconds."""
-    solver = _solver(said)
+    solver = _solver(sent)
     plan = solver.plan(instance)
     guide = solver.guide if plan.guided else None
     if guide is not None and guide.refusal(instance.structure):
         guide = None
-    outcome, team, parts = turn(instance, plan.options, guide, cube, variant, heard, seconds)
+    outcome, team, parts = take_turn(instance, plan.options, guide, cube, variant, heard, seconds)
     return Reply(outcome, team.core, team.told, parts)
 
 
@@ -185,11 +185,11 @@ def _turn(said: tuple[Request, str], instance: Instance, cube: Cube, variant: in
 
 def _one(ray: Any, instance: Instance, request: Request, cores: int, halted: Callable[[], bool]) -> Found | None:
     """One instance on all cores, where the nogood search looks for one solution; otherwise on one of them."""
-    said = ray.put((request, __version__))
+    sent = ray.put((request, __version__))
     plan = ready(request).plan(instance)
     options = plan.options
     if plan.search != "nogoods" or options.max_solutions > 1 or options.max_nodes is not None:
-        alone = ray.remote(num_cpus=1, max_retries=DEATHS)(_some).remote(said, [instance], 0)
+        alone = ray.remote(num_cpus=1, max_retries=DEATHS)(_some).remote(sent, [instance], 0)
         while not halted():
             if _done(ray, [alone]):
                 found: Found | None = fetched(ray, alone)[0]
@@ -206,7 +206,7 @@ def _one(ray: Any, instance: Instance, request: Request, cores: int, halted: Cal
     while not halted():
         while open_ and len(waiting) < cores and monotonic() < end:
             cube, variant, seconds = task = open_.pop(0)
-            waiting[perform.remote(said, shared, cube, variant, list(told), min(seconds, end - monotonic()))] = task
+            waiting[perform.remote(sent, shared, cube, variant, list(told), min(seconds, end - monotonic()))] = task
         if not waiting:
             break
         for one in _done(ray, waiting):

@@ -106,15 +106,15 @@ class Session:
         for literal in of.given.tolist():
             self._give(literal)
 
-    def _literal(self, said: Any) -> int:
-        if isinstance(said, str) and said in self._heard:
-            return self._heard[said]
-        model = getattr(said, "model", None)
+    def _literal(self, name: Any) -> int:
+        if isinstance(name, str) and name in self._heard:
+            return self._heard[name]
+        model = getattr(name, "model", None)
         if model is not None and self._model is not None and model is not self._model:
-            raise ValueError(f"{said!r} is of another model")
-        literal = literal_of(self.problem, said)
-        if isinstance(said, str):
-            self._heard[said] = literal
+            raise ValueError(f"{name!r} is of another model")
+        literal = literal_of(self.problem, name)
+        if isinstance(name, str):
+            self._heard[name] = literal
         return literal
 
     def _words(self, literal: int) -> Any:
@@ -158,8 +158,8 @@ class Session:
             self._ever.add(literal)
         return handle
 
-    def _group(self, least: Any, most: Any, said: Iterable[Any], role: str | None) -> Handle:
-        literals = [self._literal(one) for one in said]
+    def _group(self, least: Any, most: Any, names: Iterable[Any], role: str | None) -> Handle:
+        literals = [self._literal(one) for one in names]
         name = group_shown(self.problem, least, most, literals, role)
         try:
             least, most = index(least), index(most)
@@ -218,14 +218,14 @@ class Session:
             >>> tuple(sorted(session.solve(assume=["r1c2=4"]).failing))
             ('r1c1=4', 'r1c2=4')
         """
-        said = {self._literal(one): one for one in assume}
+        wordings = {self._literal(one): one for one in assume}
         options = self._options
         if max_nodes is not None or max_seconds is not None:
             nodes = options.max_nodes if max_nodes is None else max_nodes
             options = replace(
                 options, max_nodes=nodes, max_seconds=options.max_seconds if max_seconds is None else max_seconds
             )
-        return self._named(self._call(list(said), [], options), said)
+        return self._named(self._call(list(wordings), [], options), wordings)
 
     def _call(
         self, assumed: Sequence[int], more: Sequence[Switch], options: Any = None, prefer: Sequence[int] = ()
@@ -254,13 +254,13 @@ class Session:
             if not least <= _holding(members, true) <= most:
                 raise WrongSolution(f"{self.problem!r}: not {group_shown(self.problem, least, most, members)}")
 
-    def _named(self, outcome: Outcome, said: dict[int, Any]) -> Outcome:
+    def _named(self, outcome: Outcome, wordings: dict[int, Any]) -> Outcome:
         if outcome.status is not Status.UNSAT:
             return outcome
         found, givens, added = self._search.failing, self._givens, self._added
         words = self._said  # a call may have hundreds of givens: most were named before
         failing = [words[one] if one in words else self._words(one) for one in found if one in givens]
-        failing += [said[one] for one in found if one in said and one not in givens]
+        failing += [wordings[one] for one in found if one in wordings and one not in givens]
         failing += [added[one] for one in found if one in added]
         return replace(outcome, failing=tuple(failing))
 
@@ -277,17 +277,17 @@ class Session:
         Returns:
             An iterator of `Outcome`s.
         """
-        said = {self._literal(one): one for one in assume}
+        wordings = {self._literal(one): one for one in assume}
         liked = chosen(self.problem, solution)
         used: list[Switch] = []
         try:
-            yield from self._nearest(liked, said, used)
+            yield from self._nearest(liked, wordings, used)
         finally:
             for switch in used:
                 self._search.remove(switch)
 
-    def _nearest(self, liked: list[int], said: dict[int, Any], used: list[Switch]) -> Iterator[Outcome]:
-        size, assumed = len(liked), list(said)
+    def _nearest(self, liked: list[int], wordings: dict[int, Any], used: list[Switch]) -> Iterator[Outcome]:
+        size, assumed = len(liked), list(wordings)
         bound = self._search.add([(0, size, liked)])
         used.append(bound)
         best, same = None, -1
@@ -298,7 +298,7 @@ class Session:
             best, same = outcome, self._same(outcome, liked)
             self._search.tighten(bound, min(same + 1, size))
         if best is None or (outcome.status is Status.LIMIT):
-            yield self._named(outcome, said)
+            yield self._named(outcome, wordings)
             return
         yield best
         blocks = [self._block(best, size, used)]

@@ -15,12 +15,17 @@ from dibs.search import workers
 from dibs.search.contract import as_guide
 from dibs.search.nogoods import search, team
 from dibs.search.nogoods.batch import NogoodSearch
-from dibs.search.workers import side_by_side
+from dibs.search.outcome import Outcome, gathered
+from dibs.search.workers import stream
 from guides import Scored, seeded
 from judge import as_set, sets
 from randoms import bounded, formula, stubborn, tight
 
 HOW: dict[str, Any] = {"strategy": "nogoods"}
+
+
+def side_by_side(*of: Any, **how: Any) -> Outcome | None:
+    return gathered(stream(*of, **how))
 
 
 def test_answers_are_those_of_one_search() -> None:

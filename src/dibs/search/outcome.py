@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from html import escape
@@ -130,6 +130,17 @@ def together(first: Outcome, second: Outcome) -> Outcome:
         tries=first.tries + second.tries,
         parts=(first.part, second.part),
     )
+
+
+def gathered(solutions: Generator[Sequence[Any], None, Outcome | None]) -> Outcome | None:
+    """The outcome at the end of a stream of solutions, with all of them."""
+    found: list[Any] = []
+    while True:
+        try:
+            found += next(solutions)
+        except StopIteration as end:
+            outcome: Outcome | None = end.value
+            return outcome and replace(outcome, solution=found[0] if found else None, others=tuple(found[1:]))
 
 
 def verified(instances: Sequence[Instance], true: Sequence[NDArray[np.int64]]) -> list[Any]:

@@ -22,7 +22,7 @@ from dibs.search.external.proof import ProofFile, proved
 from dibs.search.external.registry import adapter, check_proofs
 from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
-from dibs.search.outcome import Outcome, Status, together
+from dibs.search.outcome import Outcome, Status, gathered, together
 from dibs.search.plan import Plan, Request
 
 if TYPE_CHECKING:
@@ -218,11 +218,11 @@ def search_all(batch: Batch, plan: Plan) -> list[Outcome | None]:
         return _relayed(batch, plan)
     kept = batch.count or batch.proof is not None
     if plan.search == "tree" and plan.options.max_solutions > KEPT and not kept:
-        return [_collected(batch.part([i], guide), plan) for i in range(len(some))]
+        return [gathered(streamed(batch.part([i], guide), plan)) for i in range(len(some))]
     if batch.shared(plan):
-        from dibs.search.workers import side_by_side
+        from dibs.search.workers import stream
 
-        return [side_by_side(some[0], plan.options, batch.taking, **batch.team, **how)]
+        return [gathered(stream(some[0], plan.options, batch.taking, **batch.team, **how))]
     search = _searcher(batch, plan)
     search.run(guide, **how)
     return search.outcomes()
@@ -258,18 +258,6 @@ def streamed(batch: Batch, plan: Plan) -> Generator[Sequence[Any], None, Outcome
         if batch.stopped():
             return None
         yield search.take()
-
-
-def _collected(batch: Batch, plan: Plan) -> Outcome | None:
-    """The outcome of the only instance, with more solutions than a search has room for."""
-    stream = streamed(batch, plan)
-    found: list[Any] = []
-    while True:
-        try:
-            found += next(stream)
-        except StopIteration as end:
-            outcome: Outcome | None = end.value
-            return outcome and replace(outcome, solution=found[0] if found else None, others=tuple(found[1:]))
 
 
 def _sooner(plan: Plan, seconds: float) -> Plan:

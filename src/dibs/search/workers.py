@@ -33,18 +33,6 @@ from dibs.search.outcome import Outcome, Status
 AHEAD = 2  # batches of solutions for each worker that nobody has taken yet
 
 
-def side_by_side(instance: Instance, options: Options, guide: Guide | None, **how: Any) -> Outcome | None:
-    """As `stream`; the outcome has the solutions."""
-    searches = stream(instance, options, guide, **how)
-    found: list[Any] = []
-    while True:
-        try:
-            found += next(searches)
-        except StopIteration as end:
-            outcome: Outcome | None = end.value
-            return outcome and replace(outcome, solution=found[0] if found else None, others=tuple(found[1:]))
-
-
 def stream(
     instance: Instance,
     options: Options,
@@ -133,7 +121,7 @@ def splits(instance: Instance) -> bool:
     return instance.structure.family not in ("sudoku", "latin")
 
 
-def turn(
+def take_turn(
     instance: Instance,
     options: Options,
     guide: Guide | None,

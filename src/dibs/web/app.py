@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import mimetypes
 from asyncio import Semaphore
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from hashlib import sha256
 from importlib.resources import files
@@ -158,12 +158,7 @@ def _questions(app: FastAPI, workers: Workers) -> None:
             if workers.seats.locked():
                 channel.put("wait", {"words": f"{limits.ACTIVE} searches are running; this one waits for its turn"})
             channel.put("start", _start(row))
-            try:
-                await workers.run(lambda job: _searched(workers, instance, row, job, channel))
-            except Cancelled:
-                channel.put("error", {"error": "nobody read the events of this search: it was cancelled"})
-            except Exception as error:
-                channel.put("error", {"error": one_line(str(error)) or type(error).__name__})
+            await _reported(channel, "search", workers.run(lambda job: _searched(workers, instance, row, job, channel)))
 
         return EventStream(stream)
 
@@ -177,13 +172,8 @@ def _questions(app: FastAPI, workers: Workers) -> None:
             if not workers.all_ready.is_set():
                 channel.put("wait", {"words": COMPILING})
                 await workers.until(workers.all_ready)
-            try:
-                async with workers.squares:
-                    await square.filled(of, rival, workers, channel)
-            except Cancelled:
-                channel.put("error", {"error": "nobody read the events of this race: it was cancelled"})
-            except Exception as error:
-                channel.put("error", {"error": one_line(str(error)) or type(error).__name__})
+            async with workers.squares:
+                await _reported(channel, "race", square.filled(of, rival, workers, channel))
 
         return EventStream(stream)
 
@@ -227,6 +217,16 @@ def _questions(app: FastAPI, workers: Workers) -> None:
 async def _instance(of: requests.Puzzle) -> Sudoku | CNF:
     """Read beside the loop: a long text must not keep other pages waiting."""
     return await aside(lambda: board.instance_of(of.family, of.text, of.rectangle))
+
+
+async def _reported(channel: Channel | Part, what: str, work: Awaitable[Any]) -> None:
+    """Do the work of a stream; what goes wrong is its last event."""
+    try:
+        await work
+    except Cancelled:
+        channel.put("error", {"error": f"nobody read the events of this {what}: it was cancelled"})
+    except Exception as error:
+        channel.put("error", {"error": one_line(str(error)) or type(error).__name__})
 
 
 def _row(of: requests.Limited, one: requests.SearchChoice) -> Row:
