@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
 from threading import local
 from time import perf_counter
-from typing import Any
+from typing import ParamSpec, TypeVar
 
-_here = local()  # `still`: seconds that did not count in this thread
+P = ParamSpec("P")
+R = TypeVar("R")
+_here = local()  # of this thread. `still`: seconds that did not count; `end`: when nobody waits any longer
 
 
 def clock() -> float:
@@ -15,10 +19,10 @@ def clock() -> float:
     return perf_counter() - getattr(_here, "still", 0.0)
 
 
-def uncounted(function: Callable[..., Any]) -> Callable[..., Any]:
+def uncounted(function: Callable[P, R]) -> Callable[P, R]:
     """The same function; the clock stands still while it runs."""
 
-    def run(*args: Any, **options: Any) -> Any:
+    def run(*args: P.args, **options: P.kwargs) -> R:
         begin = clock()
         try:
             return function(*args, **options)
@@ -26,6 +30,22 @@ def uncounted(function: Callable[..., Any]) -> Callable[..., Any]:
             _here.still = perf_counter() - begin
 
     return run
+
+
+@contextmanager
+def waiting(seconds: float) -> Iterator[None]:
+    """Whoever asks for what is done in here waits for so many seconds, no longer: see `left`."""
+    _here.end = clock() + seconds
+    try:
+        yield
+    finally:
+        _here.end = inf
+
+
+def left() -> float:
+    """Seconds until what this thread does comes too late for whoever asked for it."""
+    end: float = getattr(_here, "end", inf)
+    return end - clock()
 
 
 class Late(Exception):

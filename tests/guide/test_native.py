@@ -12,6 +12,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
+from dibs.clock import waiting
 from dibs.guide.graph import graph
 from dibs.guide.native import EVERY, FLOOR, Native
 from dibs.model.relational import Inputs, Relational
@@ -70,6 +71,27 @@ def test_nothing_open() -> None:
     logits = _native(_module(16, 2)).logits(of.structure, np.zeros((2, 729), bool))
     assert not logits.any()
     assert _native(_module(16, 2)).logits(of.structure, np.zeros((0, 729), bool)).shape == (0, 729)
+
+
+def test_who_comes_too_late_need_not_go_on() -> None:
+    of, module = shape(9, (3, 3)), _module(16, 256)
+    states = np.ones((3, 729), bool)
+    for threads in (1, 2):
+        native = _native(module, threads)
+        with waiting(-1):
+            logits, rounds = native.run(of.structure, states)
+        assert rounds.tolist() == [1, 1, 1]
+        np.testing.assert_array_equal(logits, Native(native.weights.tensors(16), 16, 1).logits(of.structure, states))
+        with waiting(1e6):
+            assert native.run(of.structure, states)[1].tolist() == [256] * 3
+        assert native.run(of.structure, states)[1].tolist() == [256] * 3
+
+
+def test_an_answer_is_cut_off_while_it_is_computed() -> None:
+    of, native = shape(9, (3, 3)), _native(_module(16, 60_000))
+    with waiting(1e-3):
+        rounds = native.run(of.structure, np.ones((1, 729), bool))[1]
+    assert rounds[0] < 60_000
 
 
 def test_weights_of_something_else_are_refused() -> None:

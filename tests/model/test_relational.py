@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dibs.guide.graph import KINDS, graph
-from dibs.model.relational import Inputs, Relational, cell_log_probabilities
+from dibs.model.relational import Inputs, Relational, cell_log_probabilities, widened
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Structure
 from paths import states
@@ -74,6 +74,17 @@ def test_a_symmetry_of_the_grid_permutes_the_logits(name: str, box: Box) -> None
         after = dense_logits(model, of.structure, found.open[row : row + 1, moved])
         assert before.std() > 0.01
         np.testing.assert_allclose(after, before[:, moved], atol=1e-5)
+
+
+def test_a_wider_network_begins_as_the_narrow_one() -> None:
+    of, found = states((3, 3), 2, seed=1)
+    narrow = module(seed=2)
+    wide = widened(narrow, 48).eval()
+    assert (wide.width, wide.rounds) == (48, narrow.rounds)
+    wanted = dense_logits(narrow, of.structure, found.open)
+    np.testing.assert_allclose(dense_logits(wide, of.structure, found.open), wanted, atol=1e-4)
+    copies = wide.out.weight.detach().reshape(-1, 3, 16)
+    assert (copies[:, 0] - copies[:, 1]).abs().min() > 0  # or they would stay copies for ever
 
 
 def test_boxes_that_are_not_square() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from itertools import cycle, product
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 import dibs
 from dibs import CNF, Asks, Options, Outcome, Problem, Sudoku
 from dibs.bench.instances import load
+from dibs.clock import left
 from dibs.problem import Instance
 from dibs.search.plan import Request
 from dibs.search.policies import POLICIES
@@ -326,3 +328,22 @@ def test_policies_with_their_own_guide() -> None:
     assert (alone.status, alone.nodes, alone.asks) == (plain.status, plain.nodes, 0)
     assert plain.nodes > 1
     assert dibs.solve(Sudoku.parse("." * 81), policy="auto").status == "SAT"
+
+
+@pytest.mark.parametrize("strategy", ["dfs", "nogoods"])
+def test_a_guide_knows_how_long_it_is_waited_for(strategy: str) -> None:
+    seen: list[float] = []
+
+    def rank(asks: Asks) -> NDArray[Any]:
+        seen.append(left())
+        return np.zeros(asks.open.shape)
+
+    blank = dibs.Sudoku.parse("." * 81)
+    given = {"strategy": strategy, "level": "naked", "guide": Scored(rank), "max_asks": 2}
+    given |= {"trigger": "always"} if strategy == "dfs" else {"guide_after": 0}
+    for count, limit, least, most in ((1, None, inf, inf), (1, 1000, 0, 1000), (3, 1000, 2000, 3000)):
+        seen.clear()
+        solve_together([blank] * count, max_seconds=limit, **given)  # type: ignore[arg-type]
+        assert seen
+        assert least <= min(seen) <= max(seen) <= most  # those who wait together share the answer's time
+    assert left() == inf

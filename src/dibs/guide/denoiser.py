@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.clock import clock
+from dibs.clock import clock, uncounted
 from dibs.guide.card import Card, find, verify
 from dibs.guide.relations import relations
 from dibs.guide.runtime import Backend, backend
@@ -48,6 +48,7 @@ class Denoiser:
         self.seconds = 0.0
 
     @classmethod
+    @uncounted
     def load(
         cls,
         name_or_path: str | Path,

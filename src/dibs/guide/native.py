@@ -7,11 +7,14 @@ kilobytes) never leave the cache, and the products run as 4 x 16 tiles in regist
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
+from threading import Timer
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import left
 from dibs.compiled import entry, part
 from dibs.guide.card import BOUNDED, PLAIN
 from dibs.guide.graph import KINDS, groups_of
@@ -24,6 +27,7 @@ Ints = NDArray[np.int64]
 
 EVERY = 8  # rounds from one look at the log-probabilities to the next
 FLOOR = np.float32(-3)  # of a log-probability: what is as unlikely may become ever more so
+LONG = 20_000  # literals times rounds of an answer that takes some 20 ms: a longer one looks at the time
 
 
 class Weights(NamedTuple):
@@ -224,11 +228,12 @@ def _change(score, count, cell, top, mass, before):  # type: ignore[no-untyped-d
 
 
 @entry(fastmath={"contract", "reassoc", "nsz"})
-def logits(open_, true, group, begin, kind, least, most, weights, width, rounds, settled):  # type: ignore[no-untyped-def]
+def logits(open_, true, group, begin, kind, least, most, weights, width, rounds, settled, stop):  # type: ignore[no-untyped-def]
     """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 
     `group` to `most`: the `Groups` of the literals; `width` without padding. Also
     how many rounds each state had: all, or until no log-probability changed by more than `settled` over EVERY rounds.
+    Once `stop` [1] is set, which another thread may do, nobody wants the answer: what there is returns.
     """
     states, literals = open_.shape
     groups, wide, kinds = len(kind), weights.pre.shape[0], len(weights.inner)
@@ -287,10 +292,12 @@ def logits(open_, true, group, begin, kind, least, most, weights, width, rounds,
             shift(at_h, out_bias, 0, count, wide)
             product(at_x, out, wide, at_h, 0, count, LOWEST)
             used[s] = turn
-            if turn == rounds or (settled > 0 and turn % EVERY == 0):
+            if turn == rounds or stop[0] or (settled > 0 and turn % EVERY == 0):
                 norm(at_h, at_last, at_last + 4 * wide, at_z, count, wide, width)
                 scores(z, count, wide, weights.score, weights.score_bias, score)
-                if turn < rounds and _change(score, count, cell, top, mass, before) <= settled and turn > EVERY:
+                if turn == rounds or stop[0]:
+                    break
+                if _change(score, count, cell, top, mass, before) <= settled and turn > EVERY:
                     break
         for i in range(count):
             found[s, literal[i]] = score[i]
@@ -329,15 +336,30 @@ class Native:
     def run(self, structure: Structure, open_: Bools, true: Bools | None = None) -> tuple[Floats, Ints]:
         """The logits, and the rounds [n] that each state had."""
         true = np.zeros_like(open_) if true is None else true
+        seconds = left()
+        if seconds == inf or np.count_nonzero(open_) * self.rounds < LONG:
+            return self._run(structure, open_, true, np.zeros(1, bool))
+        while True:
+            stop = np.array([seconds <= 0])
+            alarm = Timer(max(seconds, 0), stop.__setitem__, (0, True))
+            alarm.start()
+            try:
+                found = self._run(structure, open_, true, stop)
+            finally:
+                alarm.cancel()
+            if not stop[0] or (seconds := left()) <= 0:  # the clock may have stood still
+                return found
+
+    def _run(self, structure: Structure, open_: Bools, true: Bools, stop: Bools) -> tuple[Floats, Ints]:
         if self.pool is None or len(open_) < self.threads:
-            return self._part(structure, open_, true)
+            return self._part(structure, open_, true, stop)
         parts = zip(np.array_split(open_, self.threads), np.array_split(true, self.threads), strict=True)
-        found = list(self.pool.map(lambda part: self._part(structure, *part), parts))
+        found = list(self.pool.map(lambda part: self._part(structure, *part, stop), parts))
         return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
 
-    def _part(self, structure: Structure, open_: Bools, true: Bools) -> tuple[Floats, Ints]:
+    def _part(self, structure: Structure, open_: Bools, true: Bools, stop: Bools) -> tuple[Floats, Ints]:
         states = np.ascontiguousarray(open_), np.ascontiguousarray(true)
         found: tuple[Floats, Ints] = logits(
-            *states, *groups_of(structure, self.kinds), self.weights, self.width, self.rounds, self.settled
+            *states, *groups_of(structure, self.kinds), self.weights, self.width, self.rounds, self.settled, stop
         )
         return found

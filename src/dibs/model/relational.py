@@ -126,6 +126,25 @@ class Relational(nn.Module):
         return Passed(logits, h)
 
 
+def widened(module: Relational, width: int) -> Relational:
+    """A network of a multiple of the width that says the same: every unit several times.
+
+    What a unit sends is shared out at random among its copies, so that training can drive them apart.
+    """
+    copies = width // module.width
+    kept = {name: value for name, value in module.config.items() if name != "width"}
+    wide = Relational(width=width, **kept)  # type: ignore[arg-type]
+    new = wide.state_dict()
+    for name, value in module.state_dict().items():
+        grown = value.repeat(copies, *[1] * (value.dim() - 1)) if value.shape[0] == module.width else value
+        if value.dim() == 2 and value.shape[1] == module.width and not name.startswith(("enter", "given")):
+            share = torch.rand(grown.shape[0], copies, module.width) + 0.5
+            grown = grown.repeat(1, copies) * (share / share.sum(1, keepdim=True)).flatten(1)
+        new[name] = grown
+    wide.load_state_dict(new)
+    return wide
+
+
 def cell_log_probabilities(logits: Tensor, x: Inputs) -> Tensor:
     """[N] log of the softmax within each literal's cell, with a logit of 0 for none of them where it may stay empty."""
     least = torch.where(x.free, 0.0, -torch.inf).to(logits.dtype)

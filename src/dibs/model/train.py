@@ -256,15 +256,22 @@ def _average(average: dict[str, Tensor], module: nn.Module, decay: float, step: 
 
 
 def _take(module: nn.Module, guide: str) -> None:
-    """Give a module the weights of a guide of the same kind and width."""
+    """Give a module the weights of a guide of the same kind, and of its width or, if relational, a part of it."""
     from dibs.guide.card import find
     from dibs.model.export import load_module
+    from dibs.model.relational import Relational, widened
 
-    found = load_module(find(guide)).state_dict()
-    own = module.state_dict()
-    if {name: value.shape for name, value in found.items()} != {name: value.shape for name, value in own.items()}:
+    found = load_module(find(guide))
+    if isinstance(found, Relational) and isinstance(module, Relational) and found.width != module.width:
+        if module.width % found.width:
+            raise InputError(
+                f"[train] start = {guide!r}: [model] width = {module.width} is no multiple of its {found.width}"
+            )
+        found = widened(found, module.width)
+    weights, own = found.state_dict(), module.state_dict()
+    if {name: value.shape for name, value in weights.items()} != {name: value.shape for name, value in own.items()}:
         raise InputError(f"[train] start = {guide!r}: its weights are not of the shape that [model] says")
-    module.load_state_dict(found)
+    module.load_state_dict(weights)
 
 
 def _with(module: nn.Module, weights: dict[str, Tensor]) -> nn.Module:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.clock import clock, never
+from dibs.clock import clock, never, waiting
 from dibs.problem.structure import Instance, Structure
 from dibs.search.outcome import Outcome
 
@@ -244,6 +245,10 @@ class Searcher:
         """What the last answer cost: the searches that it was for share the time, and have so many passes each."""
         raise NotImplementedError
 
+    def patience(self) -> float:
+        """Seconds that an answer may take before it comes too late for every search that waits."""
+        return inf
+
     @property
     def ready(self) -> bool:
         """Whether there are solutions to take."""
@@ -273,7 +278,8 @@ class Searcher:
                 raise ValueError("the searches wait for a ranking, but there is no guide")
             with turn or nullcontext():
                 begin = clock()
-                scores = asked.rank(asks)
+                with waiting(self.patience()):
+                    scores = asked.rank(asks)
                 took = clock() - begin
             begin = clock()
             self.answer(asks, scores)

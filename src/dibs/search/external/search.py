@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from math import inf
 from threading import Event
 from time import perf_counter
 from typing import Any
@@ -95,12 +96,16 @@ class EngineSearch(Searcher):
         self._guide_seconds[self._answered] += (seconds + self._handing) / len(self._answered)
         self._calls[self._answered] += passes
 
+    def patience(self) -> float:
+        limit = self.options.max_seconds
+        return inf if limit is None or self._waiting is None else limit * len(self._waiting[1])
+
     def outcomes(self) -> list[Outcome | None]:
         return list(self._outcomes)
 
     def _solve(self, i: int, stopped: Callable[[], bool]) -> Outcome:
         instance, asked = self.instances[i], float(self._guide_seconds[i])
-        limit = float("inf") if self.options.max_seconds is None else self.options.max_seconds - asked
+        limit = inf if self.options.max_seconds is None else self.options.max_seconds - asked
         end, halt = perf_counter() + limit, Event()  # writing the formula is on the clock, but not the engine's time
         try:
             formula = encode(instance, ENGINES[self.engine].clauses, lambda: perf_counter() >= end)

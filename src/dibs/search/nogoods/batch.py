@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,13 @@ class NogoodSearch(Searcher):
         for search in self._answered:
             search.calls += passes
             search.guide_seconds += (seconds + self._handing) / len(self._answered)
+
+    def patience(self) -> float:
+        if self._waiting is None or self.options.max_seconds is None:
+            return inf
+        searches = self._waiting[1]
+        used = min(search.seconds + search.guide_seconds for search in searches)
+        return (self.options.max_seconds - used) * len(searches)
 
     @property
     def ready(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -283,6 +284,13 @@ class TreeSearch(Inspected):
         self.calls[rows] += passes
         self.guide_seconds[rows] += (seconds + self._handing) / len(rows)  # what nobody would do without a guide
         self._end_late(rows)
+
+    def patience(self) -> float:
+        if self._waiting is None or self.options.max_seconds is None:
+            return inf
+        rows = self._waiting[1]
+        used = float((self.used(rows) + self.elsewhere[rows]).min())
+        return (self.options.max_seconds - used) * len(rows)
 
     def outcomes(self) -> list[Outcome | None]:
         """One for each instance, None where the search is not finished. Every solution has been verified."""
