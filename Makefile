@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: docs docs-quick dist run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite
+.PHONY: docs docs-quick dist run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite families
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -128,6 +128,13 @@ bench-formulas: $(VENV)/.test-installed
 # Queens, pentominoes, and how long nogoods are where groups have bounds (some minutes).
 bench-own: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/own.py
+
+# A guide for each of six families, 20 minutes each, and what they are worth on fresh instances (five hours; MINUTES=1 SAMPLE=2 to see it work).
+FAMILIES := timetable colouring cars roster tiling routes
+families: $(VENV)/.test-installed
+	for name in $(FAMILIES); do test -e runs/families/$$name/verdict.json || \
+		$(BIN)/dibs train dibs.generate.$$name:family --minutes $(or $(MINUTES),20) --out runs/families/$$name --resume || exit 1; done
+	$(BIN)/dibs bench families $(if $(SAMPLE),--sample $(SAMPLE))
 
 # One large Latin square in a fresh process, against the engines: everything loaded on the clock.
 # FIRST=1: what the first answers cost where nothing is compiled yet, in CPU seconds.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -190,7 +191,7 @@ def test_guides_are_loaded_once_and_the_time_is_kept(guides: Path, tmp_path: Pat
     text += f"[[row]]\nname = 'guided'\nguide = '{name}'\nselect = 'confident'\n"
     plan = read(tmp_path, text)
     one = bench(plan)
-    glucose, guided = one.contenders[2:]
+    glucose, guided = one._contenders[None][2:]
     assert glucose.solver.guide is guided.solver.guide
     found = performed(one)
     loads: dict[str, set[float]] = {}
@@ -224,9 +225,35 @@ def test_a_limit_is_a_record(tmp_path: Path) -> None:
 
 def test_throw_away_instances_are_not_searched(tmp_path: Path) -> None:
     one = bench(read(tmp_path, CELLS + OWN))
-    some = one._throwaway()
+    some = one._throwaway()[None]
     assert sorted(two.structure.literals for two in some) == [8**3, 9**3]
     assert not {two.line() for two in some} & {two.line() for two in one.instances.every}
+
+
+def test_a_kind_brings_the_guide_that_was_trained_for_it(guides: Path, tmp_path: Path) -> None:
+    """Where a row names `auto`: the one for that kind; a row that only has a policy has none for such problems."""
+    trained = [guides / "relational", tmp_path / "copy"]
+    shutil.copytree(trained[0], trained[1] / "guide")
+    (trained[1] / "run.json").write_text('{"seconds": {"solve": 1, "learn": 2, "judge": 4}}')
+    kinds = "".join(
+        f"[[kind]]\nfamily = '{name}'\ntrained = '{trained[i]}'\n" for i, name in enumerate(("cars", "roster"))
+    )
+    rows = "".join(
+        f"[[row]]\nname = '{name}'\npolicy = 'auto'\n{guide}\n" for name, guide in (("a", "guide = 'auto'"), ("b", ""))
+    )
+    plan = read(tmp_path, "view = 'large'\ninterleave = true\nsample = 1\n" + kinds + rows)
+    asked, plain = plan.rows
+    assert asked.guided_by("other").guidance.guide == "other"
+    assert asked.guided_by(None) is asked
+    assert plain.guided_by("other") is plain
+    assert set(runner.guides(plan)) == {str(one) for one in trained}
+    said = described(plan, chosen(plan.choice))
+    assert said["training"] == {"roster": 3}
+    assert ["guide" in row for row in said["rows"]] == [True, False]
+    with pytest.raises(InputError, match="trained = 3"):
+        read(tmp_path, kinds.replace(f"'{trained[0]}'", "3") + rows)
+    with pytest.raises(InputError, match="is not a setting of the family sat"):
+        read(tmp_path, "[[kind]]\nfamily = 'sat'\nvariables = 9\ntrained = 'x'\n" + rows)
 
 
 @needs_sat

@@ -324,6 +324,8 @@ def test_what_is_made_can_be_read_and_made_again(run: Run, tmp_path: Path, words
         ("timetable --classes 4 --teachers 4 --hours 5", "week"),
         ("colouring --nodes 20 --colours 3 --degree 4 --kind geometric", "graph"),
         ("cars --cars 12", "line"),
+        ("roster --nurses 4 --days 8", "ward"),
+        ("tiling --rows 5 --columns 5", "board"),
     ],
 )
 def test_problems_are_files_that_can_be_read(run: Run, tmp_path: Path, words: str, stem: str) -> None:
@@ -339,6 +341,15 @@ def test_problems_are_files_that_can_be_read(run: Run, tmp_path: Path, words: st
         assert isinstance(problem, Instance)
         assert problem.structure.roles
     assert run("generate", kind, 2, *flags).complaint.endswith("need a folder: give --output DIR")
+
+
+def test_routes_are_formulas_that_say_how_they_were_made(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "grids"
+    assert run("generate", "routes", 2, "--size", 4, "--routes", 3, "--seed", 3, "--output", folder).code == 0
+    first, second = sorted(folder.glob("grid-*.cnf"))
+    assert first.read_text().startswith("c dibs generate routes 2 --size 4 --routes 3 --seed 3; number 1")
+    alone = run("generate", "routes", "--size", 4, "--routes", 3, "--seed", 4).out
+    assert alone.splitlines()[1:] == second.read_text().splitlines()[1:]
 
 
 def test_a_timetable_that_makes_no_sense(run: Run, tmp_path: Path) -> None:

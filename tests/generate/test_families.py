@@ -1,4 +1,4 @@
-"""Timetables, graphs and lines of cars: seeded, with a solution that is hidden in them."""
+"""Timetables, graphs, lines of cars, rosters, tilings, routes: seeded, with a solution that is hidden in them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,9 +9,12 @@ import pytest
 import dibs
 from dibs.generate.cars import CAPACITY, cars, spread
 from dibs.generate.colouring import colouring
+from dibs.generate.roster import roster
+from dibs.generate.routes import routes
+from dibs.generate.tiling import _turned, tiling
 from dibs.generate.timetable import timetable
 
-Make = Callable[..., dibs.Problem]
+Make = Callable[..., Any]
 
 SMALL: list[tuple[Make, dict[str, Any]]] = [
     (timetable, {"classes": 6, "teachers": 7, "hours": 8, "fixed": 0.3, "away": 0.5}),
@@ -19,11 +22,15 @@ SMALL: list[tuple[Make, dict[str, Any]]] = [
     (colouring, {"nodes": 40, "colours": 4, "degree": 9, "fixed": 0.0}),
     (colouring, {"nodes": 40, "colours": 4, "degree": 9, "kind": "geometric"}),
     (cars, {"count": 20, "use": 0.8}),
+    (roster, {"nurses": 5, "days": 9, "fixed": 0.2}),
+    (tiling, {"rows": 5, "columns": 6}),
+    (tiling, {"rows": 5, "columns": 6, "fixed": 0.4}),
+    (routes, {"size": 5, "count": 3}),
 ]
 
 
-def _content(problem: dibs.Problem) -> Any:
-    return problem.groups, problem.given.tolist()
+def _content(problem: Any) -> Any:
+    return problem.clauses if isinstance(problem, dibs.CNF) else (problem.groups, problem.given.tolist())
 
 
 @pytest.mark.parametrize(("make", "how"), SMALL)
@@ -66,8 +73,60 @@ def test_the_hidden_line_keeps_to_its_workshops_and_uses_them(most: int, window:
         (colouring, {"colours": 2}, "at least 3 colours"),
         (colouring, {"nodes": 30, "colours": 3, "degree": 15}, "degree = 15"),
         (cars, {"use": 0.0}, "use = 0.0"),
+        (roster, {"days": 6}, "4 nurses and 7 days"),
+        (roster, {"fixed": -0.1}, "fixed = -0.1"),
+        (tiling, {"rows": 7, "columns": 8}, "a multiple of 5 cells"),
+        (tiling, {"fixed": 1.0}, "fixed = 1.0: a share below 1"),
+        (routes, {"size": 5, "count": 9}, "of 3 cells each"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: Make, how: dict[str, Any], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         make(0, **how)
+
+
+def test_a_roster_is_covered_and_nobody_works_too_much() -> None:
+    """Read from the solution alone: shifts 0 to 2 are work, 3 is off."""
+    problem = roster(5, nurses=6, days=14, fixed=0.3)
+    true = np.zeros(problem.literals, bool)
+    true[dibs.solve(problem).solution] = True
+    plan = true.reshape(6, 14, 4)
+    assert (plan.sum(axis=2) == 1).all()
+    work = plan[:, :, :3].any(axis=2)
+    assert max(work[:, day : day + 7].sum(axis=1).max() for day in range(8)) <= 5
+    shift = plan.argmax(axis=2)
+    late, night = shift[:, :-1] == 1, shift[:, :-1] == 2
+    assert not (late & (shift[:, 1:] == 0)).any()
+    assert not (night & (shift[:, 1:] < 2)).any()
+    cover = [one for one in problem.groups if one.role == "cover"]
+    assert sum(one.least for one in cover) == work.sum(), "as many as are needed, and nobody more than agreed"
+
+
+def test_a_tiling_covers_every_cell_once_with_all_pieces() -> None:
+    problem = tiling(2, rows=5, columns=8)
+    cells = [one for one in problem.groups if one.role == "cell"]
+    pieces = [one for one in problem.groups if one.role == "piece"]
+    assert len(cells) == 40
+    assert sum(one.least for one in pieces) == 8
+    covered = np.bincount([literal for one in cells for literal in one.literals], minlength=problem.literals)
+    assert (covered == 5).all()
+    assert len(_turned()) == 63, "the fixed pentominoes"
+
+
+def test_routes_join_their_ends() -> None:
+    size, count = 6, 4
+    formula = routes(3, size=size, count=count)
+    true = {v for v in dibs.solve(formula).solution if v > 0}
+    route = [next(r for r in range(count) if count * cell + r + 1 in true) for cell in range(size * size)]
+    ends = [v for [v] in (clause for clause in formula.clauses if len(clause) == 1) if v <= count * size * size]
+    assert len(ends) == 2 * count
+    for r in range(count):
+        first, last = ((v - 1) // count for v in ends if (v - 1) % count == r)
+        reached, todo = {first}, [first]
+        while todo:
+            at = todo.pop()
+            near = [at - size, at + size, *([at - 1] if at % size else []), *([at + 1] if (at + 1) % size else [])]
+            new = [n for n in near if 0 <= n < size * size and route[n] == r and n not in reached]
+            reached.update(new)
+            todo += new
+        assert last in reached

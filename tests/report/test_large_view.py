@@ -156,6 +156,23 @@ def test_without_peers_there_is_no_verdict(tmp_path: Path) -> None:
     assert line(table, "ours")["ratio"] == ("-", "-")
 
 
+@pytest.mark.parametrize(
+    ("guided", "says"),
+    [
+        ([5, 10, 20], "ours, guided beside ours: 0.5 of it at p50, 0.5 of it at p95; training (600 s) has paid after"),
+        ([20, 40, 80], "ours, guided beside ours: 2 of it at p50, 2 of it at p95; training does not pay."),
+    ],
+)
+def test_what_a_guide_for_a_kind_is_worth(tmp_path: Path, guided: list[float], says: str) -> None:
+    rows = [row("ours, guided", guide="auto") | {"guide": "auto"}, row("ours", guide="auto")]  # the second's by policy
+    named = {"ours, guided": searches(guided, "roster"), "ours": searches([10, 20, 40], "roster")}
+    choice = {"puzzles": None, "kind": [{"family": "roster", "trained": "runs/roster"}]}
+    [table] = section(made(tmp_path, "large", named, choice=choice, rows=rows, training={"roster": 600})).tables
+    assert table.notes[0].startswith(says)
+    if guided[0] < 10:
+        assert table.notes[0].endswith(" 51,429 instances.")  # 600 s of 35 / 3 ms each
+
+
 def test_kinds_in_their_order(tmp_path: Path) -> None:
     both = [searches([1, 2]) + searches([3, 4], "latin 10, 40 %") for _ in range(4)]
     found = shown(tmp_path, *both, cells=[LARGE, SMALL, {"family": "sudoku", "size": 25, "kept": 0.5}])

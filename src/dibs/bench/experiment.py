@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -58,6 +58,13 @@ class Row:
     @property
     def policy(self) -> str | None:
         return self.request.policy if self.request else None
+
+    def guided_by(self, guide: str | None) -> Row:
+        """The same row, with that guide where it says `guide = "auto"` itself; as it is with None."""
+        if guide is None or self.request is None or self.request.explicit.get("guide") != "auto":
+            return self
+        request = replace(self.request, explicit={**self.request.explicit, "guide": guide})
+        return replace(self, guidance=request.guidance, request=request)
 
     def plan(self, structure: Structure, guided: bool) -> Plan:
         """What is done with instances of a structure."""

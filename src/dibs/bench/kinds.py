@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from math import isqrt
+from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
@@ -15,7 +18,8 @@ from dibs.problem.latin import LARGEST as LARGEST_LATIN
 from dibs.search.guidance import suited_to
 from dibs.sets import SETS, how
 
-Family = Literal["latin", "sudoku", "sat", "published"]
+Family = Literal["latin", "sudoku", "sat", "published", "timetable", "colouring", "cars", "roster", "tiling", "routes"]
+OWN = get_args(Family)[4:]  # each a function of that name in a module of `dibs.generate`, as it is by default
 
 LEAST = 5  # variables of a formula: with fewer there are not as many different clauses as it would have
 LARGEST_SUDOKU = 36
@@ -34,14 +38,20 @@ class InstanceKind:
     variables: int | None = None  # of a satisfiable random 3-SAT formula with different clauses
     set: str | None = None  # of published instances: those that `dibs data get` imported, of that order and so filled
     filled: float | None = None  # a fraction of the cells
+    trained: str | None = None  # of other problems: the guide that is `auto` for them
 
     NEEDS: ClassVar[dict[str, tuple[str, ...]]] = {
         "latin": ("order", "holes"),
         "sudoku": ("size", "kept"),
         "sat": ("variables",),
         "published": ("set",),
+        **dict.fromkeys(OWN, ()),
     }
-    TAKES: ClassVar[dict[str, tuple[str, ...]]] = {"latin": ("balanced",), "published": ("order", "filled")}  # as well
+    TAKES: ClassVar[dict[str, tuple[str, ...]]] = {  # as well
+        "latin": ("balanced",),
+        "published": ("order", "filled"),
+        **dict.fromkeys(OWN, ("trained",)),
+    }
 
     def __post_init__(self) -> None:
         if self.family not in get_args(Family):
@@ -54,6 +64,8 @@ class InstanceKind:
             raise ValueError(f"the family {self.family} needs {' and '.join(needs)}: there is no {lacking}")
         if self.balanced not in (None, True, False):
             raise ValueError(f"balanced = {self.balanced!r}: choose true or false")
+        if self.trained is not None and not isinstance(self.trained, str):
+            raise ValueError(f"trained = {self.trained!r}: it must be the name of a guide, or its folder")
         _whole("order", self.order, 1, LARGEST_LATIN)
         _whole("variables", self.variables, LEAST, None)
         _whole("size", self.size, 4, LARGEST_SUDOKU)
@@ -88,16 +100,27 @@ class InstanceKind:
         if self.family == "published":
             share = "" if self.filled is None else f", {100 * self.filled:.3g} % filled"
             return " ".join(str(part) for part in (self.set, self.order) if part is not None) + share
-        return f"sat {self.variables}"
+        return self.family if self.family in OWN else f"sat {self.variables}"
 
     @property
     def guide(self) -> str | None:
         """Guide `auto` for its instances, if there is one."""
+        if self.family in OWN:
+            return self.trained
         family: str = "cnf" if self.family == "sat" else self.family
         cells = (self.size or 0) ** 2
         if self.set is not None:
             family, cells = SETS[self.set].family, max(SETS[self.set].shapes, default=0) ** 2
         return suited_to(family, cells)[0]
+
+    @property
+    def training(self) -> float | None:
+        """Seconds that its guide took to train, where it is still in the folder of its run (docs/FAMILIES.md)."""
+        run = Path(self.trained or "") / "run.json"
+        if self.trained is None or not run.is_file():
+            return None
+        spent: dict[str, float] = json.loads(run.read_text(encoding="utf-8"))["seconds"]
+        return sum(seconds for phase, seconds in spent.items() if phase != "judge")
 
     def _share(self) -> str:
         """Of holes, as they are made: balanced ones are a whole number in each row."""
@@ -118,6 +141,9 @@ class InstanceKind:
 
         if self.set is not None:
             return self._imported(count, seed)
+        if self.family in OWN:
+            one = getattr(import_module(f"dibs.generate.{self.family}"), self.family)
+            return map(one, range(seed, seed + count))
         if self.family == "latin":
             assert self.order is not None
             assert self.holes is not None

@@ -66,6 +66,8 @@ def described(experiment: Experiment, instances: Instances) -> dict[str, Any]:
         for row in experiment.rows
     ]
     turns = {"interleave": True, "engines": engines(experiment)} if experiment.interleave else {}
+    costs = {kind.label: cost for kind, _ in experiment.choice.kinds() if (cost := kind.training) is not None}
+    turns |= {"training": costs} if costs else {}
     return turns | {
         "experiment": experiment.name,
         "title": experiment.title,
@@ -119,6 +121,8 @@ def _plain(value: Any) -> Any:
 def _more(row: Row) -> dict[str, Any]:
     """What a row says beyond options and a guide, if it does."""
     found: dict[str, Any] = {} if row.policy is None else {"policy": row.policy}
+    if row.policy is not None and row.request is not None and (guide := row.request.explicit.get("guide")):
+        found["guide"] = guide  # said, and not only the policy's
     return found if row.engine == "own" else found | {"engine": row.engine}
 
 
@@ -130,21 +134,31 @@ class Bench:
         self.instances = instances
         self._models: dict[tuple[Any, ...], Denoiser] = {}
         self.guides: list[DiBS | None] = []
-        self.contenders: list[Contender] = []
+        self._contenders: dict[str | None, list[Contender]] = {}  # of each row, by the guide that is `auto`
+        self._trained = {kind.label: kind.trained for kind, _ in experiment.choice.kinds()}
         if experiment.interleave:
-            some, loads = self._throwaway(), Loads()
-            self.contenders = [Contender(row, some, loads) for row in experiment.rows]
+            loads = Loads()
+            for guide, some in self._throwaway().items():
+                self._contenders[guide] = [Contender(row.guided_by(guide), some, loads) for row in experiment.rows]
             return
         self.guides = [self._guide(row) for row in experiment.rows]
         shapes = {(one.structure.family, one.structure.literals): one for one in reversed(instances.every)}
         for number in range(len(self.guides)):
             self._warm(number, list(shapes.values()))
 
-    def _throwaway(self) -> list[Instance]:
-        """An instance of each shape that is not searched for a record, or, of a list, the first one of that shape."""
+    def _throwaway(self) -> dict[str | None, list[Instance]]:
+        """An instance of each shape that is not searched for a record, or, of a list, the first one of that shape.
+
+        They are told apart by the guide that was trained for their kind.
+        """
         kinds = self.experiment.choice.kinds()
-        some = [next(kind.made(1, kind.seed(seed + 1))) for kind, seed in kinds] or self.instances.every
-        return list({(one.structure.family, one.structure.literals): one for one in reversed(some)}.values())
+        some = [(kind.trained, next(kind.made(1, kind.seed(seed + 1)))) for kind, seed in kinds]
+        some = some or [(None, one) for one in self.instances.every]
+        shapes = {(guide, one.structure.family, one.structure.literals): one for guide, one in reversed(some)}
+        found: dict[str | None, list[Instance]] = defaultdict(list)
+        for (guide, *_), one in shapes.items():
+            found[guide].append(one)
+        return found
 
     def _guide(self, row: Row) -> DiBS | None:
         """The guide of a row, before any search: one that is not there or cannot take these puzzles raises at once."""
@@ -216,10 +230,11 @@ class Bench:
 
     def _searched(self, number: int, some: Sequence[Instance], places: Sequence[int]) -> Columns:
         row = self.experiment.rows[number]
-        if self.contenders:
-            one = self.contenders[number]
-            loads = [one.load_seconds.get(instance.structure.family, 0.0) for instance in some]
-            found = [one.solve(instance, place) for instance, place in zip(some, places, strict=True)]
+        if self._contenders:
+            ready = [self._contenders[self._trained.get(self.instances.kind[place])][number] for place in places]
+            each = list(zip(ready, some, places, strict=True))
+            loads = [one.load_seconds.get(instance.structure.family, 0.0) for one, instance, _ in each]
+            found = [one.solve(instance, place) for one, instance, place in each]
             apart = {"around_seconds": [timed.around for timed in found], "cpu_seconds": [timed.cpu for timed in found]}
             return self._columns(row, places, [timed.outcome for timed in found]) | apart | {"load_seconds": loads}
         outcomes, more = self._outcomes(row, self.guides[number], some, places)

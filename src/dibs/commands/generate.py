@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import App, Parameter
 
-from dibs.commands.making import Looked, files, lines, write
+from dibs.commands.making import Looked, Maker, files, lines, write
 from dibs.commands.source import parse_box
 from dibs.errors import Refused
 from dibs.problem import InputError, Instance, Problem, Sudoku, read_instances
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dibs.guide.denoiser import Denoiser
 
 HELP = """\
-Make Sudokus, Latin squares with holes, SAT formulas, timetables, graphs and
-lines of cars.
+Make Sudokus, Latin squares with holes, SAT formulas, and problems of all
+kinds: timetables, graphs, lines of cars, rosters, tilings, routes.
 
 The same command with the same seed makes the same instances. They go to
 standard output or, once complete, to --output; the first line is a comment
@@ -193,7 +193,7 @@ def colouring(
     count: Count = 1,
     /,
     *,
-    nodes: Annotated[int, Parameter(help="nodes of the graph")] = 300,
+    nodes: Annotated[int, Parameter(help="nodes of the graph")] = 200,
     colours: Annotated[int, Parameter(help="how many colours, 3 or more")] = 8,
     degree: Annotated[float, Parameter(help="neighbours of a node, on the average")] = 26.0,
     fixed: Annotated[float, Parameter(help="share of the nodes whose colour is given")] = 0.15,
@@ -221,7 +221,7 @@ def cars(
     count: Count = 1,
     /,
     *,
-    cars: Annotated[int, Parameter(help="cars of a line")] = 100,
+    cars: Annotated[int, Parameter(help="cars of a line")] = 60,
     use: Annotated[float, Parameter(help="cars with an option, of all that its workshop could take")] = 0.95,
     seed: Seed = 0,
     output: Problems = None,
@@ -236,6 +236,82 @@ def cars(
     from dibs.generate.cars import cars as made
 
     return _problems(lambda i: made(i, count=cars, use=use), count, seed, output, "lines", "line-")
+
+
+@app.command
+def roster(
+    count: Count = 1,
+    /,
+    *,
+    nurses: Annotated[int, Parameter(help="nurses of the ward, 4 or more")] = 20,
+    days: Annotated[int, Parameter(help="days of the plan, 7 or more")] = 28,
+    fixed: Annotated[float, Parameter(help="share of the plan that is given")] = 0.5,
+    seed: Seed = 0,
+    output: Problems = None,
+) -> int:
+    """Rosters of nurses, a part of which is agreed, as problems in JSON.
+
+    Each can be completed. Every shift is covered; nobody works more than five
+    days of seven, more than was agreed, or too soon. Files and seeds are as
+    for timetables.
+
+    For example:
+      dibs generate roster 20 --nurses 12 --days 21 --output wards
+    """
+    from dibs.generate.roster import roster as made
+
+    how: dict[str, Any] = {"nurses": nurses, "days": days, "fixed": fixed}
+    return _problems(lambda i: made(i, **how), count, seed, output, "rosters", "ward-")
+
+
+@app.command
+def tiling(
+    count: Count = 1,
+    /,
+    *,
+    rows: Annotated[int, Parameter(help="rows of the board, 4 or more")] = 10,
+    columns: Annotated[int, Parameter(help="its columns; the cells are a multiple of 5")] = 14,
+    fixed: Annotated[float, Parameter(help="share of the pieces that lie already")] = 0.0,
+    seed: Seed = 0,
+    output: Problems = None,
+) -> int:
+    """Boards for pentominoes that may not be turned, as problems in JSON.
+
+    Each can be tiled with its pieces. Files and seeds are as for timetables.
+
+    For example:
+      dibs generate tiling 20 --rows 10 --columns 12 --output boards
+    """
+    from dibs.generate.tiling import tiling as made
+
+    how: dict[str, Any] = {"rows": rows, "columns": columns, "fixed": fixed}
+    return _problems(lambda i: made(i, **how), count, seed, output, "boards", "board-")
+
+
+@app.command
+def routes(
+    count: Count = 1,
+    /,
+    *,
+    size: Annotated[int, Parameter(help="rows and columns of the grid")] = 18,
+    routes: Annotated[int, Parameter(help="how many routes fill it")] = 18,
+    seed: Seed = 0,
+    output: Problems = None,
+) -> int:
+    """Routes that fill a grid and do not cross, as formulas in DIMACS form.
+
+    Each has a solution. The ends of the routes are given; the formula does
+    not say what it is about. Files and seeds are as for timetables.
+
+    For example:
+      dibs generate routes 20 --size 12 --routes 10 --output grids
+    """
+    from dibs.generate.routes import routes as made
+
+    named = _command("routes", count, size=size, routes=routes, seed=seed)
+    target = files(count, output, "grid-", ".cnf", "formulas")
+    make = _seeded(lambda i: made(i, size=size, count=routes), count, seed)
+    return write(make, count, target, lambda i, formula: f"c {named}; number {i + 1}\n{formula.format()}")
 
 
 @app.command
@@ -331,12 +407,16 @@ def doubted(
 
 def _problems(made: Callable[[int], Problem], count: int, seed: int, output: Path | None, what: str, stem: str) -> int:
     """`count` problems from `seed` on."""
+    target = files(count, output, stem, ".json", what)
+    return write(_seeded(made, count, seed), count, target, lambda i, one: to_json(cast(Problem, one)))
 
+
+def _seeded(made: Callable[[int], Instance], count: int, seed: int) -> Maker:
     def make() -> Iterable[Instance]:
         made(seed)  # what makes no sense is said before a file is begun
         return (made(seed + i) for i in range(count))
 
-    return write(make, count, files(count, output, stem, ".json", what), lambda i, one: to_json(cast(Problem, one)))
+    return make
 
 
 def _command(kind: str, count: int, **flags: object) -> str:

@@ -14,7 +14,7 @@ from dibs.problem.own import Bounds, Problem
 CAPACITY = ((1, 2), (2, 3), (1, 3), (2, 5), (1, 5))  # p of q for each option, as in CSPLib's problem 001
 
 
-def cars(seed: int, *, count: int = 100, use: float = 0.95) -> Problem:
+def cars(seed: int, *, count: int = 60, use: float = 0.95) -> Problem:
     """Literals are (place in the line, class). `use`: cars with an option, of all that its workshop could take."""
     if count < 10 or not 0 < use <= 1:
         raise ValueError(f"count = {count}, use = {use}: at least 10 cars, and a share up to 1")
@@ -64,5 +64,6 @@ def sequenced(classes: NDArray[np.bool_], demand: NDArray[np.int64], capacity: t
 
 
 def family(seed: int) -> Problem:
-    """What `dibs train dibs.generate.cars:family` learns."""
-    return cars(seed)
+    """What `dibs train dibs.generate.cars:family` learns: lines of all lengths, from easy to hard."""
+    rng = np.random.default_rng((seed, 1))
+    return cars(seed, count=int(rng.integers(20, 71)), use=float(rng.uniform(0.85, 0.97)))

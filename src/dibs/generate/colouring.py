@@ -23,7 +23,7 @@ TRIES = 200  # swaps for each edge that is there twice
 def colouring(
     seed: int,
     *,
-    nodes: int = 300,
+    nodes: int = 200,
     colours: int = 8,
     degree: float = 26.0,
     fixed: float = 0.15,

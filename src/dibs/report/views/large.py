@@ -60,6 +60,7 @@ class Contest:
     engines: tuple[str, ...]  # of each row; "own" is dibs' own search
     guided: tuple[bool, ...]
     limits: tuple[float, ...]  # ms; 0 where there is none
+    named: tuple[bool, ...] = ()  # whether a policy's row names its guide
 
     @classmethod
     def of(cls, run: Run) -> Contest:
@@ -69,6 +70,7 @@ class Contest:
             tuple(row.get("engine", "own") for row in rows),
             tuple("guide" in row["guidance"] for row in rows),
             tuple(1e3 * float(row["options"].get("seconds") or 0) for row in rows),
+            tuple("guide" in row for row in rows),
         )
 
     @property
@@ -115,7 +117,8 @@ def section(run: Run) -> Section:
         loading(contest, every),
         *disagreement(every),
     )
-    tables = tuple(_table(contest, one, run.manifest["title"]) for one in every)
+    costs = run.manifest.get("training", {})
+    tables = tuple(_table(contest, one, run.manifest["title"], costs.get(one.kind.label)) for one in every)
     pictures = _cactus(contest, every), _orders(contest, every)
     return Section("", title, words, tables, tuple(one for one in pictures if one))
 
@@ -161,7 +164,7 @@ def ratio(own: Figure, peer: Figure) -> Ratio:
     return Ratio(own.value / peer.value, "≥" if own.least else "≤" if peer.least else "")
 
 
-def _table(contest: Contest, one: Measured, title: str) -> Tabular:
+def _table(contest: Contest, one: Measured, title: str, training: float | None) -> Tabular:
     best = {what: one.best(contest.peers, what) for what in SHARES}
     loaded = one.load.any()
     lines = []
@@ -181,7 +184,7 @@ def _table(contest: Contest, one: Measured, title: str) -> Tabular:
     names = "time, ms", "ratio", "search, ms", COUNTS
     columns = [Column("solver"), *(Column(name, parts) for name in names)]
     columns += [Column("solved"), Column("LIMIT")] + [Column("guide load, ms")] * bool(loaded)
-    notes = (*verdict(contest, one), *[LOWER] * bool(one.limited.any()))
+    notes = (*gained(contest, one, training), *verdict(contest, one), *[LOWER] * bool(one.limited.any()))
     name = f"{title}: {len(one.time):,} of {one.kind.label}"
     return Tabular(key(one.kind), name, tuple(columns), tuple(lines), CAPTION, notes)
 
@@ -189,6 +192,23 @@ def _table(contest: Contest, one: Measured, title: str) -> Tabular:
 def key(kind: InstanceKind) -> str:
     """`latin-25-40`, `sudoku-25x25-44-kept`: of a file."""
     return "-".join("".join(letter if letter.isalnum() or letter in ". " else "" for letter in kind.label).split())
+
+
+def gained(contest: Contest, one: Measured, training: float | None) -> tuple[str, ...]:
+    """What a guide for this kind makes of our own search, and when its `training` in seconds has paid."""
+    own = [at for at, engine in enumerate(contest.engines) if engine == "own"]
+    guided, plain = ([at for at in own if contest.named[at] is have] for have in (True, False))
+    if not guided or not plain or one.kind.trained is None:
+        return ()
+    mine, other = (one.times(some[0]) for some in (guided, plain))
+    share = ", ".join(f"{ratio(mine[what], other[what])} of it at {what}" for what in SHARES)
+    gain = float((one.time[:, plain[0]] - one.time[:, guided[0]]).mean()) / 1e3
+    paid = (
+        f"training ({training:,.0f} s) has paid after {training / gain:,.0f} instances" if training and gain > 0 else ""
+    )
+    never = "training does not pay" if training and gain <= 0 else ""
+    names = f"{contest.rows[guided[0]]} beside {contest.rows[plain[0]]}"
+    return ("; ".join(part for part in (f"{names}: {share}", paid, never) if part) + ".",)
 
 
 def verdict(contest: Contest, one: Measured) -> tuple[str, ...]:
