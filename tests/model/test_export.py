@@ -21,14 +21,17 @@ from torch import nn
 
 import dibs
 from dibs import InputError, generate, writing
-from dibs.guide.card import CARD, ONNX, OPTIONAL, WEIGHTS, Card, verify
+from dibs.guide.card import CARD, ONNX, OPTIONAL, WEIGHTS, Card, shipped, verify
+from dibs.guide.codec import encode, from_true
 from dibs.guide.graph import graph
+from dibs.guide.runtime import backend
 from dibs.model import export as exporting
 from dibs.model.export import METADATA, export, load_module
 from dibs.model.relational import Inputs, Relational
 from dibs.model.transformer import Transformer
 from dibs.problem.shape import Box
 from dibs.problem.structure import Structure
+from dibs.report.guide import described
 from paths import states
 
 NOTES = {"steps": 7, "seconds": 1.5, "seed": 3, "config": "tiny"}
@@ -130,6 +133,50 @@ def test_there_and_back(make: Any, tmp_path: Path) -> None:
         assert torch.equal(again.state_dict()[name], value), name
 
 
+def test_a_transformer_stores_its_weights_once(tmp_path: Path) -> None:
+    module = transformer()
+    export(module, tmp_path / "g", data=DATA, trained=NOTES)
+    assert sorted(path.name for path in tmp_path.glob("g/*")) == sorted([CARD, ONNX])
+    count = sum(value.numel() for value in module.parameters())
+    found = described(tmp_path / "g", verify(tmp_path / "g"))
+    assert found["parameters"] == count
+    assert list(found["bytes"]) == [ONNX]
+    assert found["bytes"][ONNX] < 4 * count + 20_000
+    rewritten(tmp_path / "g", parameters=0)
+    with pytest.raises(InputError, match="'parameters' must be a whole number"):
+        verify(tmp_path / "g")
+    (tmp_path / "g" / ONNX).write_bytes(b"no graph")
+    rewritten(tmp_path / "g", parameters=count)
+    with pytest.raises(InputError, match="is not an ONNX file"):
+        load_module(tmp_path / "g")
+
+
+def test_a_transformer_with_a_file_of_weights_beside_it_is_read_too(tmp_path: Path) -> None:
+    """As earlier versions wrote it: that file is what the module is made of."""
+    folder = tmp_path / "g"
+    export(transformer(seed=1), folder, data=DATA, trained=NOTES)
+    other = transformer(seed=2).state_dict()
+    rewritten(folder, other, parameters=0)
+    assert torch.equal(load_module(folder).state_dict()["token.weight"], other["token.weight"])
+    assert described(folder, verify(folder))["parameters"] == sum(value.numel() for value in other.values())
+
+
+@pytest.mark.parametrize("name", ["transformer", "transformer-distilled"])
+def test_torch_and_onnx_agree_on_the_transformers_that_ship(name: str) -> None:
+    folder = shipped()[name]
+    known = verify(folder)
+    of, found = states((3, 3), 3)
+    open_, true = found.open[:64], found.true[:64]
+    logits = backend(folder, known, 1).logits(of.structure, open_, true).reshape(-1, 81, 9)
+    tokens = torch.from_numpy(encode(from_true(true, 9), 9, known.config["vocabulary"]))
+    seen = [torch.from_numpy(open_.reshape(-1, 81, 9)).float()] if known.config.get("candidates") else []
+    with torch.no_grad():
+        wanted = load_module(folder)(tokens, *seen).numpy()
+    assert len(wanted) > 20
+    assert wanted.std() > 0.1
+    np.testing.assert_allclose(logits, wanted, atol=1e-3)
+
+
 def test_what_the_files_say(tmp_path: Path) -> None:
     export(relational(), tmp_path / "g", data=DATA, trained=NOTES)
     assert sorted(path.name for path in tmp_path.glob("g/*")) == sorted([CARD, WEIGHTS, ONNX])
@@ -226,7 +273,7 @@ def rewritten(folder: Path, tensors: dict[str, Any] | None = None, **changes: An
     if tensors is not None:
         save_file(tensors, folder / WEIGHTS)
     card = json.loads((folder / CARD).read_text()) | changes
-    for name in (WEIGHTS, ONNX):
+    for name in (WEIGHTS, ONNX) if (folder / WEIGHTS).exists() else (ONNX,):
         card["sha256"][name] = sha256((folder / name).read_bytes()).hexdigest()
     (folder / CARD).write_text(json.dumps(card))
 

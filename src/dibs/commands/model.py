@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HELP = """\
 Look at a trained guide: what it is, and how good it is.
 
-A guide is a folder with card.json, model.safetensors and model.onnx, or the
+A guide is a folder with card.json, model.onnx and its weights, or the
 name of one that comes with dibs.
 
 For example:

@@ -1,7 +1,7 @@
-"""A trained guide on disk: a folder with card.json, model.safetensors and model.onnx.
+"""A trained guide on disk: a folder with card.json, model.onnx and, if it is relational, model.safetensors.
 
-The card says what the weights are and holds the SHA-256 of both files. Guides that come with dibs are the folders of
-`dibs/weights`.
+The card says what the weights are and holds the SHA-256 of the other files. Guides that come with dibs are the folders
+of `dibs/weights`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ KINDS = ("relational", "transformer")
 FAMILIES = ("sudoku", "latin", "cnf", "problem")  # problem: any, by the kinds of its groups
 PLAIN, BOUNDED = 2, 4  # features of a kind of groups, without what they need and have room for, and with it
 GROUPS = ("cell", "line", "box")  # kinds of groups of grids and formulas
-OPTIONAL = ("calibration", "kinds")  # fields of a card
+OPTIONAL = ("calibration", "kinds", "parameters")  # fields of a card
 CARD = "card.json"
 GUIDE = "guide"  # the folder of a guide within that of its training
-WEIGHTS = "model.safetensors"  # for training and for other code
+WEIGHTS = "model.safetensors"  # of relational guides, for compiled code
 ONNX = "model.onnx"  # for ONNX Runtime
+NEEDED = {"relational": (WEIGHTS, ONNX), "transformer": (ONNX,)}  # files by kind
 AGAIN = "install dibs again or export it again"
 
 CARD_BYTES = 2**20
@@ -91,6 +92,7 @@ class Card:
     sha256: dict[str, str]  # of the files beside the card, by name
     calibration: tuple[float, float] = (0.0, 0.0)  # a and b of `loops.temper`; optional on a card
     kinds: tuple[str, ...] = GROUPS  # what its groups are called, the cells first; optional on a card
+    parameters: int = 0  # how many numbers the weights are; 0: see the header of `WEIGHTS`
 
     @classmethod
     def read(cls, folder: Path) -> Card:
@@ -100,7 +102,7 @@ class Card:
             content = _content(path, CARD_BYTES)
         except FileNotFoundError:
             raise InputError(
-                f"has no {CARD}: a guide is a folder with {CARD}, {WEIGHTS} and {ONNX}", str(folder)
+                f"has no {CARD}: a guide is a folder with {CARD}, {ONNX} and {WEIGHTS}", str(folder)
             ) from None
         try:
             table = json.loads(content.decode("utf-8"))
@@ -172,10 +174,14 @@ def _checked(table: Any, path: str) -> dict[str, Any]:
             what = f"{name} {short(table[name])} is not known"
             raise InputError(f"{what}; this version of dibs runs {' and '.join(known)}", path)
     _check_config(table["kind"], table["config"], path)
-    _check_names(table["sha256"], path)
+    _check_names(table["kind"], table["sha256"], path)
+    parameters = table.get("parameters", 0)
+    if not _number(parameters, WEIGHTS not in table["sha256"], FILE_BYTES, whole=True):
+        raise InputError(f"'parameters' must be a whole number; {AGAIN}", path)
     return {field.name: table[field.name] for field in fields(Card) if field.name not in OPTIONAL} | {
         "calibration": _calibration(table.get("calibration", [0.0, 0.0]), path),
         "kinds": _kinds(table.get("kinds", list(GROUPS)), table["config"].get("kinds", len(GROUPS)), path),
+        "parameters": parameters,
     }
 
 
@@ -214,8 +220,8 @@ def _check_config(kind: str, config: dict[str, Any], path: str) -> None:
         raise InputError(f"config: more than {PARAMETERS:,} parameters; {AGAIN}", path)
 
 
-def _check_names(sums: dict[str, Any], path: str) -> None:
-    for name in (WEIGHTS, ONNX):
+def _check_names(kind: str, sums: dict[str, Any], path: str) -> None:
+    for name in NEEDED[kind]:
         if not isinstance(sums.get(name), str):
             raise InputError(f"has no sha256 of {name}; {AGAIN}", path)
     if len(sums) > FILES:
@@ -241,7 +247,7 @@ def find(name_or_path: str | Path) -> Path:
         inside = path / GUIDE
         return inside if not (path / CARD).exists() and (inside / CARD).exists() else path
     if path.exists():
-        raise InputError(f"is not a guide: give the folder with {CARD}, {WEIGHTS} and {ONNX}", str(path))
+        raise InputError(f"is not a guide: give the folder with {CARD} and {ONNX}", str(path))
     raise InputError(f"no such guide; dibs comes with {', '.join(known) or 'none'}, or give a folder", str(path))
 
 

@@ -1,4 +1,4 @@
-"""From a trained module to a guide's folder (card.json, model.safetensors, model.onnx), and back."""
+"""From a trained module to a guide's folder (card.json, model.onnx, model.safetensors), and back."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import dibs
 from dibs.guide.card import AGAIN, CARD, FORMAT, GROUPS, ONNX, WEIGHTS, Card, verify
 from dibs.interrupt import interrupts_later
 from dibs.model.onnx_relational import relational_graph
-from dibs.model.onnx_transformer import transformer_graph
+from dibs.model.onnx_transformer import transformer_graph, weights
 from dibs.problem.text import InputError
 from dibs.writing import PARTIAL, explained, write
 
@@ -38,7 +38,7 @@ def export(
     family: str = "sudoku",
     kinds: tuple[str, ...] = GROUPS,
 ) -> None:
-    """Write a guide: all three files or none, and an older guide in `folder` is replaced only when they are there.
+    """Write a guide: all its files or none, and an older guide in `folder` is replaced only when they are there.
 
     `data`: SHA-256 of the training data; `trained`: what is worth knowing about the training (steps, seconds, seed,
     name of the configuration), anything that JSON can hold; `kinds` of groups that a relational one has weights for.
@@ -59,9 +59,13 @@ def export(
         "trained": trained,
         "dibs": dibs.__version__,
     } | ({"kinds": list(kinds)} if kinds != GROUPS else {})
+    if kind == "transformer":
+        card["parameters"] = sum(values.numel() for values in module.parameters())
     metadata = {METADATA: json.dumps(card)}  # one entry: safetensors would write several in any order
-    tensors = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
-    files = {WEIGHTS: save(tensors, metadata), ONNX: graph(metadata).SerializeToString(deterministic=True)}
+    files = {ONNX: graph(metadata).SerializeToString(deterministic=True)}
+    if kind == "relational":
+        tensors = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
+        files[WEIGHTS] = save(tensors, metadata)
     card["sha256"] = {name: sha256(content).hexdigest() for name, content in files.items()}
     with _replacing(Path(folder)) as fresh:
         for name, content in {**files, CARD: json.dumps(card, indent=2).encode() + b"\n"}.items():
@@ -81,7 +85,8 @@ def load_module(folder: Path | str) -> nn.Module:
     folder = Path(folder)
     card = verify(folder)
     module = _build(card, folder)
-    tensors = _tensors(folder / WEIGHTS)
+    path = folder / (WEIGHTS if WEIGHTS in card.sha256 else ONNX)
+    tensors = (_tensors if path.name == WEIGHTS else _initializers)(path)
     wanted = module.state_dict()
     faults = [f"no {name}" for name in sorted(wanted.keys() - tensors.keys())]
     faults += [f"an unknown {name}" for name in sorted(tensors.keys() - wanted.keys())]
@@ -92,7 +97,7 @@ def load_module(folder: Path | str) -> nn.Module:
     ]
     if faults:
         more = f" and {len(faults) - 1} faults more" if len(faults) > 1 else ""
-        raise InputError(f"does not fit its card: it has {faults[0]}{more}; {AGAIN}", str(folder / WEIGHTS))
+        raise InputError(f"does not fit its card: it has {faults[0]}{more}; {AGAIN}", str(path))
     module.load_state_dict(tensors, strict=True)
     return module.eval()
 
@@ -128,6 +133,18 @@ def _tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except SafetensorError as error:
         raise InputError(f"is not a safetensors file: {error}; {AGAIN}", str(path)) from None
+
+
+def _initializers(path: Path) -> dict[str, Tensor]:
+    """The weights in a transformer's graph."""
+    import torch
+    from onnx import load_model_from_string
+
+    try:
+        model = load_model_from_string(path.read_bytes())
+        return {name: torch.from_numpy(value.copy()) for name, value in weights(model).items()}
+    except Exception as error:  # whatever protobuf says of bytes that are none of its own
+        raise InputError(f"is not an ONNX file: {error}; {AGAIN}", str(path)) from None
 
 
 def _strange(name: str) -> bool:

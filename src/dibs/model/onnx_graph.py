@@ -22,6 +22,7 @@ class GraphWriter:
         self._nodes: list[Any] = []
         self._weights: dict[str, Any] = {}
         self._inputs: list[Any] = []
+        self._turned: dict[str, str] = {}
 
     def input(self, name: str, kind: str, shape: list[int | str]) -> str:
         """`kind`: "FLOAT" or "INT64"; a name in the shape is a length that every call may choose."""
@@ -37,9 +38,19 @@ class GraphWriter:
             self._weights[name] = numpy_helper.from_array(np.ascontiguousarray(values), name)
         return name
 
+    def turned(self, name: str, values: NDArray[Any]) -> str:
+        """The transpose of a weight [out, in], which is stored as it is. ONNX Runtime turns it when it loads it."""
+        if name not in self._turned:
+            self._turned[name] = self.op("Transpose", self.weight(name, values), perm=[1, 0])
+        return self._turned[name]
+
     def ints(self, *values: int) -> str:
-        """A constant int64 [len(values)]."""
+        """A constant int64 [len(values)]. A colon in its name: it is none of the module's weights."""
         return self.weight("ints:" + ",".join(map(str, values)), np.array(values, np.int64))
+
+    def number(self, value: float) -> str:
+        """A constant float32."""
+        return self.weight(f"number:{value:.6g}", np.array(value, np.float32))
 
     def op(self, kind: str, *inputs: str, **attributes: Any) -> str:
         """One node with one output; its name."""

@@ -1,6 +1,7 @@
 """The transformer as an ONNX graph: `tokens` int64 [n, cells] -> `logits` float32 [n, cells, size].
 
-One that sees candidates has a second input: `open` float32 [n, cells, size], 1 where a value is open.
+One that sees candidates has a second input: `open` float32 [n, cells, size], 1 where a value is open. Every weight of
+the module is in the graph once, by its name and in its shape, so that the module can be made from it again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from math import pi, sqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dibs.model.onnx_graph import GraphWriter, array
 
@@ -25,20 +27,31 @@ def transformer_graph(module: Transformer, metadata: dict[str, str]) -> ModelPro
     w = GraphWriter()
     cells, width = module.position.weight.shape
     tokens = w.input("tokens", "INT64", ["n", cells])
-    embedded = w.op("Gather", w.weight("token.weight", array(module.token.weight)), tokens, axis=0)
-    h = w.op("Add", embedded, w.weight("position.weight", array(module.position.weight)))
+    token = w.weight("token.weight", array(module.token.weight))
+    h = w.op("Add", w.op("Gather", token, tokens, axis=0), w.weight("position.weight", array(module.position.weight)))
     size = module.digits.stop - module.digits.start
     if module.open is not None:
         candidates = w.input("open", "FLOAT", ["n", cells, size])
-        h = w.op("Add", h, w.op("MatMul", candidates, w.weight("open.weight", array(module.open.weight).T)))
-    found = module.bias()
-    bias = None if found is None else w.weight("relation", array(found))
+        h = w.op("Add", h, w.op("MatMul", candidates, w.turned("open.weight", array(module.open.weight))))
+    bias = None
+    if module.relation is not None:
+        shared = w.weight("shared:", module.shared.cpu().numpy().astype(np.int32))
+        each = w.op("Gather", w.weight("relation.weight", array(module.relation.weight)), shared, axis=0)
+        bias = w.op("Transpose", each, perm=[2, 0, 1])
     for _ in range(module.loops):
         for number, block in enumerate(module.blocks):
             h = _block(w, h, block, width, f"blocks.{number}", bias)  # type: ignore[arg-type]
     z = w.norm(h, module.norm, "norm")
-    head = w.weight("head.weight", array(module.token.weight)[module.digits].T)  # the digits' own embeddings
+    own = w.op("Slice", token, w.ints(module.digits.start), w.ints(module.digits.stop), w.ints(0))  # of the digits
+    head = w.op("Transpose", own, perm=[1, 0])
     return w.model("transformer", w.op("MatMul", z, head), ["n", cells, size], metadata)
+
+
+def weights(model: ModelProto) -> dict[str, NDArray[np.float32]]:
+    """The weights of the module that a graph was made from, by name; constants have a colon in theirs."""
+    from onnx import numpy_helper
+
+    return {w.name: numpy_helper.to_array(w) for w in model.graph.initializer if ":" not in w.name}
 
 
 def _block(w: GraphWriter, h: str, block: Block, width: int, name: str, bias: str | None) -> str:
@@ -57,8 +70,7 @@ def _attend(w: GraphWriter, z: str, block: Block, width: int, name: str, bias: s
     query = w.op("Transpose", query, perm=[0, 2, 1, 3])
     key = w.op("Transpose", key, perm=[0, 2, 3, 1])
     value = w.op("Transpose", value, perm=[0, 2, 1, 3])
-    scale = w.weight(f"scale.{each}", np.array(1 / sqrt(each), np.float32))
-    attention = w.op("MatMul", w.op("Mul", query, scale), key)
+    attention = w.op("MatMul", w.op("Mul", query, w.number(1 / sqrt(each))), key)
     weights = w.op("Softmax", attention if bias is None else w.op("Add", attention, bias), axis=-1)
     mixed = w.op("Transpose", w.op("MatMul", weights, value), perm=[0, 2, 1, 3])
     return w.op("Reshape", mixed, w.ints(0, 0, width))
@@ -66,16 +78,12 @@ def _attend(w: GraphWriter, z: str, block: Block, width: int, name: str, bias: s
 
 def _linear(w: GraphWriter, x: str, layer: nn.Linear, name: str) -> str:
     """x [n, cells, in] -> [n, cells, out]; Gemm takes two axes only."""
-    weight = w.weight(f"{name}.weight", array(layer.weight).T)
+    weight = w.turned(f"{name}.weight", array(layer.weight))
     return w.op("Add", w.op("MatMul", x, weight), w.weight(f"{name}.bias", array(layer.bias)))
 
 
 def _gelu(w: GraphWriter, x: str) -> str:
     """x/2 (1 + tanh(sqrt(2/pi) (x + CUBE x^3))), in the form that ONNX Runtime runs as one kernel."""
-
-    def number(value: float) -> str:
-        return w.weight(f"number.{value:.6g}", np.array(value, np.float32))
-
-    cubed = w.op("Mul", w.op("Pow", x, number(3)), number(CUBE))
-    curve = w.op("Tanh", w.op("Mul", w.op("Add", x, cubed), number(sqrt(2 / pi))))
-    return w.op("Mul", w.op("Mul", x, number(0.5)), w.op("Add", curve, number(1)))
+    cubed = w.op("Mul", w.op("Pow", x, w.number(3)), w.number(CUBE))
+    curve = w.op("Tanh", w.op("Mul", w.op("Add", x, cubed), w.number(sqrt(2 / pi))))
+    return w.op("Mul", w.op("Mul", x, w.number(0.5)), w.op("Add", curve, w.number(1)))

@@ -32,6 +32,8 @@ class Transformer(nn.Module):
     what two cells share; `loops`, how often the state goes through the blocks.
     """
 
+    shared: Tensor  # [cells, cells] where relations are seen: `_shared`
+
     def __init__(
         self,
         cells: int = 81,

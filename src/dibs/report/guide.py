@@ -10,17 +10,16 @@ from typing import Any
 
 from rich.table import Table
 
-from dibs.guide.card import ONNX, WEIGHTS, Card
+from dibs.guide.card import WEIGHTS, Card
 from dibs.problem.text import InputError
 
 
 def described(folder: Path, card: Card) -> dict[str, Any]:
     """All that the card and the files of a guide say."""
-    return {
-        "name": folder.name,
-        "parameters": parameters(folder / WEIGHTS),
-        "bytes": {name: (folder / name).stat().st_size for name in (WEIGHTS, ONNX)},
-    } | asdict(card)
+    return {"name": folder.name, **asdict(card)} | {
+        "parameters": card.parameters or parameters(folder / WEIGHTS),
+        "bytes": {name: (folder / name).stat().st_size for name in card.sha256},
+    }
 
 
 def parameters(path: Path) -> int:
