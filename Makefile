@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: docs docs-quick dist run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite families
+.PHONY: docs docs-quick dist run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth figure-story results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite families
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -195,7 +195,11 @@ bench-page: $(VENV)/.test-installed
 replay: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/you_choose.py $(if $(SEEDS),--seeds $(SEEDS))
 
-# The pictures of the playground in the README and in docs/PLAYGROUND.md, taken in Debian's chromium.
+# The picture of the README, from that search: docs/figures/story.svg (a second).
+figure-story: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/story.py
+
+# The pictures of the playground in docs/PLAYGROUND.md, taken in Debian's chromium.
 screenshots: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/screenshots.py
 

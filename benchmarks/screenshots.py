@@ -1,4 +1,4 @@
-"""Pictures of the playground for the README and docs/PLAYGROUND.md: `make screenshots`."""
+"""Pictures of the playground for docs/PLAYGROUND.md: `make screenshots`."""
 
 from __future__ import annotations
 

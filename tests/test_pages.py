@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import re
 import shlex
 import sys
@@ -16,10 +17,12 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import pytest
 
 import dibs
+import story
 from dibs.cli import COMMANDS, build, main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -157,6 +160,16 @@ def test_problems_are_read(page: Path, folder: Path) -> None:
 def test_the_first_lines_are_those_of_the_example() -> None:
     example = (ROOT / "examples" / "first.py").read_text(encoding="utf-8").split('"""\n\n', 1)[1]
     assert f"```python\n{example}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_picture_is_what_its_command_draws() -> None:
+    """From the replay of the playground, which tests/web/test_page_story.py holds against searches."""
+    replay = json.loads(story.REPLAY.read_text(encoding="utf-8"))
+    picture = story.FILE.read_text(encoding="utf-8")
+    assert picture == story.story(replay)
+    ElementTree.fromstring(picture)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{replay['wrong']['nodes']:,} nodes fail, the other leads to the solution in {replay['nodes']}]" in readme
 
 
 def test_every_page_is_on_the_site() -> None:
