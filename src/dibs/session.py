@@ -8,7 +8,7 @@ session.remove(row)
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import index
@@ -32,7 +32,7 @@ from dibs.problem.words import (
 from dibs.questions import instance_of
 from dibs.search.contract import Around, Asks, Ranks
 from dibs.search.nogoods import arrays
-from dibs.search.nogoods.incremental import Call, Group, Incremental, Switch
+from dibs.search.nogoods.incremental import KEPT, Call, Group, Incremental, Switch
 from dibs.search.outcome import Outcome, Status, WrongSolution
 from dibs.solving import solver
 
@@ -101,6 +101,9 @@ class Session:
         self._ever: set[int] = set()  # all that was given since their negations got literals of their own
         self._added: dict[Switch, Handle] = {}
         self._roles: WeakKeyDictionary[Switch, str] = WeakKeyDictionary()
+        self._wordings: dict[int, Any] = {}  # what is assumed in this call, as it was said
+        self._search.named = self._named
+        self._read: deque[tuple[Any, set[int]]] = deque(maxlen=KEPT)  # solutions, and what is true in them
         self._heard: dict[str, int] = {}  # literals by their words, as far as they are texts
         self._said: dict[int, Any] = {}  # words by literals
         for literal in of.given.tolist():
@@ -225,11 +228,12 @@ class Session:
             options = replace(
                 options, max_nodes=nodes, max_seconds=options.max_seconds if max_seconds is None else max_seconds
             )
-        return self._named(self._call(list(wordings), [], options), wordings)
+        return self._call(wordings, [], options)
 
     def _call(
-        self, assumed: Sequence[int], more: Sequence[Switch], options: Any = None, prefer: Sequence[int] = ()
+        self, assumed: dict[int, Any], more: Sequence[Switch], options: Any = None, prefer: Sequence[int] = ()
     ) -> Outcome:
+        self._wordings = assumed
         switches = [*self._added, *more]
         literals = [*self._givens, *(literal for literal in assumed if literal not in self._givens)]
         if any(~literal in self._ever for literal in assumed):  # is it still forced? Others will be asked as well
@@ -246,7 +250,7 @@ class Session:
 
     def _check(self, solution: Any, literals: Iterable[int], groups: Iterable[Group]) -> None:
         """What the checker of the family cannot know: givens, assumptions and groups of this call."""
-        true = set(true_literals(self.problem, solution))
+        true = self._true(solution)
         wrong = [z for z in literals if (z not in true if z >= 0 else ~z in true)]
         if wrong:
             raise WrongSolution(f"{self.problem!r}: {shown(self.problem, wrong[0])} does not hold")
@@ -254,15 +258,25 @@ class Session:
             if not least <= _holding(members, true) <= most:
                 raise WrongSolution(f"{self.problem!r}: not {group_shown(self.problem, least, most, members)}")
 
-    def _named(self, outcome: Outcome, wordings: dict[int, Any]) -> Outcome:
-        if outcome.status is not Status.UNSAT:
-            return outcome
-        found, givens, added = self._search.failing, self._givens, self._added
-        words = self._said  # a call may have hundreds of givens: most were named before
-        failing = [words[one] if one in words else self._words(one) for one in found if one in givens]
-        failing += [wordings[one] for one in found if one in wordings and one not in givens]
-        failing += [added[one] for one in found if one in added]
-        return replace(outcome, failing=tuple(failing))
+    def _true(self, solution: Any) -> set[int]:
+        """The true literals of a solution, from the solution itself; of a text that was read before, those of then."""
+        for known, true in self._read:
+            if known is solution:
+                return true
+        true = set(true_literals(self.problem, solution))
+        if isinstance(solution, str):
+            self._read.appendleft((solution, true))
+        return true
+
+    def _named(self, found: list[int | Switch]) -> tuple[Any, ...]:
+        """Givens, assumptions and handles in the user's words."""
+        said, givens, assumed, added = self._said, self._givens, self._wordings, self._added
+        # A call may have hundreds of givens; most were named before.
+        failing = [said[one] if one in said else self._words(one) for one in found if one in givens]
+        if len(failing) < len(found):
+            failing += [assumed[one] for one in found if one in assumed and one not in givens]
+            failing += [added[one] for one in found if one in added]
+        return tuple(failing)
 
     def near(self, solution: Any, assume: Iterable[Any] = ()) -> Iterator[Outcome]:
         """Solutions of the problem as it is now, those with the fewest changes first, each once.
@@ -287,25 +301,25 @@ class Session:
                 self._search.remove(switch)
 
     def _nearest(self, liked: list[int], wordings: dict[int, Any], used: list[Switch]) -> Iterator[Outcome]:
-        size, assumed = len(liked), list(wordings)
+        size = len(liked)
         bound = self._search.add([(0, size, liked)])
         used.append(bound)
         best, same = None, -1
         while same < size:
-            outcome = self._call(assumed, [bound], prefer=liked)
+            outcome = self._call(wordings, [bound], prefer=liked)
             if outcome.status is not Status.SAT:
                 break
             best, same = outcome, self._same(outcome, liked)
             self._search.tighten(bound, min(same + 1, size))
         if best is None or (outcome.status is Status.LIMIT):
-            yield self._named(outcome, wordings)
+            yield outcome
             return
         yield best
         blocks = [self._block(best, size, used)]
         while same >= 0:
             bound = self._search.add([(same, size, liked)])
             used.append(bound)
-            while (outcome := self._call(assumed, [bound, *blocks], prefer=liked)).status is Status.SAT:
+            while (outcome := self._call(wordings, [bound, *blocks], prefer=liked)).status is Status.SAT:
                 yield outcome
                 blocks.append(self._block(outcome, size, used))
             if outcome.status is Status.LIMIT:
@@ -317,7 +331,7 @@ class Session:
             same -= 1
 
     def _same(self, outcome: Outcome, liked: list[int]) -> int:
-        return _holding(liked, set(true_literals(self.problem, outcome.solution)))
+        return _holding(liked, self._true(outcome.solution))
 
     def _block(self, outcome: Outcome, size: int, used: list[Switch]) -> Switch:
         """A group that excludes a solution."""

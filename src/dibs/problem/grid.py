@@ -260,9 +260,8 @@ class Grid(Instance):
     def _solution_values(self, solution: str) -> list[int]:
         if self.size > self.lettered:
             return [Cell(part, 1, 1).value for part in solution.split()]
-        return [
-            value if value != UNKNOWN else -1 for value in solution.encode("latin-1", "replace").translate(VALUE_OF)
-        ]
+        values = solution.encode("latin-1", "replace").translate(VALUE_OF)
+        return list(values) if UNKNOWN not in values else [-1 if value == UNKNOWN else value for value in values]
 
     def violation(self, solution: str) -> str | None:
         n, values = self.size, self._solution_values(solution)

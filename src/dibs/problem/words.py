@@ -21,8 +21,8 @@ from dibs.problem.own import Not, Problem
 from dibs.problem.structure import Instance
 from dibs.problem.symbols import Cell, symbol_of
 
-_CELL = re.compile(r"r\d{1,3}c\d{1,3}", re.IGNORECASE)
-_LITERAL = re.compile(rf"\s*({_CELL.pattern})\s*(!?=)=?\s*(\w|@|\d{{1,3}})\s*", re.IGNORECASE)
+_CELL = re.compile(r"r(\d{1,3})c(\d{1,3})", re.IGNORECASE)
+_LITERAL = re.compile(rf"\s*{_CELL.pattern}\s*(!?=)=?\s*(\w|@|\d{{1,3}})\s*", re.IGNORECASE)
 
 LISTED = 6  # literals of a group that are named
 
@@ -127,15 +127,15 @@ def _in_grid(grid: Grid, words: Any) -> int:
     found = _LITERAL.fullmatch(words) if isinstance(words, str) else None
     if not found:
         raise ValueError(f"{words!r}: write a cell and its value, r1c3=5, or r1c3!=5")
-    value = Cell(found[3].upper(), 1, 1).value
+    row, column, sign, symbol = found.groups()
+    value = Cell(symbol.upper(), 1, 1).value
     if not 1 <= value <= grid.size:
         raise ValueError(f"{words!r}: there is no such value, they are 1..{grid.size}")
-    literal = _cell(grid, found[1], words) * grid.size + value - 1
-    return literal if found[2] == "=" else ~literal
+    literal = _cell(grid, int(row), int(column), words) * grid.size + value - 1
+    return literal if sign == "=" else ~literal
 
 
-def _cell(grid: Grid, name: str, words: str) -> int:
-    row, column = map(int, name[1:].lower().split("c"))
+def _cell(grid: Grid, row: int, column: int, words: str) -> int:
     if not (1 <= row <= grid.size and 1 <= column <= grid.size):
         raise ValueError(f"{words!r}: there is no such cell, rows and columns are 1..{grid.size}")
     return (row - 1) * grid.size + column - 1
@@ -188,9 +188,10 @@ def literals_over(instance: Instance, over: Iterable[Any]) -> NDArray[np.bool_]:
 def _of_variable(instance: Instance, name: Any) -> Any:
     """The literals of a variable."""
     if isinstance(instance, Grid):
-        if not isinstance(name, str) or not _CELL.fullmatch(name):
+        found = _CELL.fullmatch(name) if isinstance(name, str) else None
+        if not found:
             raise ValueError(f"{name!r} is no cell: write r1c1 to r{instance.size}c{instance.size}")
-        first = _cell(instance, name, name) * instance.size
+        first = _cell(instance, int(found[1]), int(found[2]), name) * instance.size
         return range(first, first + instance.size)
     if isinstance(instance, CNF):
         literal = _in_formula(instance, name)

@@ -16,7 +16,7 @@ def see(p: Problem, m: Memory, literal: Int) -> None:
     if m.seen[literal] or m.level[literal] == 0:
         return
     m.seen[literal] = 1
-    if counts[arrays.COVER]:
+    if counts[arrays.COVER] and m.level[literal] > counts[arrays.ASSUMED]:
         for k in range(p.literal_start[literal], p.literal_start[literal + 1]):
             m.weight[p.literal_group[k]] += m.real[0]
     m.touched[counts[arrays.TOUCHED]] = literal

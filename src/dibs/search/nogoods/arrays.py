@@ -43,7 +43,8 @@ ROOTED = 24  # of the trail at the root: so many literals are in the log as lemm
 TOLD = 25  # of `told`
 HEARD = 26  # of `heard`
 COVER = 27  # 1: every group is exactly one, as in an exact cover
-COUNTERS = 28
+LISTED = 28  # of `listed`; 0: the list is not there
+COUNTERS = 29
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100
@@ -94,6 +95,8 @@ class Memory(NamedTuple):
     total: Annotated[NDArray[np.int64], "groups"]
     held: Annotated[NDArray[np.int32], "groups"]  # members that are true
     weight: Annotated[NDArray[np.float64], "groups"]  # how much it had to do with failures
+    # Groups that need a literal and have none by what is assumed, for choices above that.
+    listed: Annotated[NDArray[np.int32], "groups"]
     score: Annotated[NDArray[np.float32], "literals"]  # the guide's
     best: Annotated[NDArray[np.uint8], "literals"]  # 1: true where the trail was longest
     trail: Annotated[NDArray[np.int32], "literals"]  # what was decided, in order

@@ -15,7 +15,7 @@ from dibs.compiled import entry, part
 from dibs.machine import view
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.analyse import accuse, blame, doubt, see, switched
-from dibs.search.nogoods.arrays import NONE, Memory, Problem
+from dibs.search.nogoods.arrays import NONE, Int, Memory, Problem
 from dibs.search.nogoods.groups import asleep, kill
 from dibs.search.nogoods.propagate import back, propagate
 
@@ -93,13 +93,31 @@ def fail(p: Problem, m: Memory) -> None:
                 see(p, m, p.group_member[i])
     else:
         blame(p, m, group, -1)
-    for i in range(counts[arrays.TRAIL] - 1, m.mark[0] - 1, -1):
-        literal = m.trail[i]
-        if m.state[literal] == arrays.TRUE and m.seen[literal] and m.reason[literal] != NONE:
-            blame(p, m, m.reason[literal], literal)
+    trace(p, m)
+    name(m, m.assumed, counts[arrays.ASSUMED], denied)
+
+
+@part
+def trace(p: Problem, m: Memory) -> None:
+    """From what was seen, back to the assumptions behind it."""
+    left, at = m.counts[arrays.TOUCHED], m.counts[arrays.TRAIL]
+    while left > 0:
+        at -= 1
+        literal = m.trail[at]
+        if m.state[literal] == arrays.TRUE and m.seen[literal]:
+            known = m.counts[arrays.TOUCHED]
+            if m.reason[literal] != NONE:
+                blame(p, m, m.reason[literal], literal)
+            left += m.counts[arrays.TOUCHED] - known - 1
+
+
+@part
+def name(m: Memory, assumed: NDArray[np.int32], size: Int, denied: Int) -> None:
+    """Write the assumptions that were seen to `learnt`, and one that is false; nothing is seen any more."""
+    counts = m.counts
     counts[arrays.LENGTH] = 0
-    for i in range(counts[arrays.ASSUMED]):
-        literal = m.assumed[i]
+    for i in range(size):
+        literal = assumed[i]
         if literal >= 0 and (literal == denied or (m.seen[literal] and m.reason[literal] == NONE)):
             m.learnt[counts[arrays.LENGTH]] = literal
             counts[arrays.LENGTH] += 1
@@ -107,18 +125,54 @@ def fail(p: Problem, m: Memory) -> None:
         m.seen[m.touched[i]] = 0
 
 
-@entry(error_model="numpy")
-def resume(problem: Problem, memory: Memory, assumed: NDArray[np.int32]) -> None:
-    """Begin a call with these assumptions, each of them once: where the last call stood, as far as they are the same.
+@part
+def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> bool:
+    """Whether a new assumption is false where the last call stood, because of assumptions that are all there still."""
+    counts = m.counts
+    new = same
+    while new < len(assumed):
+        literal = assumed[new]
+        if literal >= 0 and m.state[literal] == arrays.FALSE and m.level[literal] <= counts[arrays.ASSUMED]:
+            break
+        new += 1
+    if new == len(assumed):
+        return False
+    for i in range(len(assumed)):
+        m.stamp[assumed[i] + 1] = -2
+    counts[arrays.LENGTH] = counts[arrays.TOUCHED] = counts[arrays.HERE] = 0
+    if m.level[literal] > 0:
+        doubt(p, m, literal, m.position[literal])
+    trace(p, m)
+    there = True
+    for i in range(counts[arrays.TOUCHED]):
+        cause = m.touched[i]
+        there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -2)
+    for i in range(len(assumed)):
+        m.stamp[assumed[i] + 1] = -1
+    name(m, assumed, len(assumed), literal)
+    if there:
+        counts[arrays.PHASE] = arrays.UNSAT
+    return bool(there)
 
-    Not for a search that has failed at its root.
+
+@entry(error_model="numpy")
+def resume(problem: Problem, memory: Memory, assumed: NDArray[np.int32], anew: bool) -> None:
+    """Search with these assumptions, each of them once: where the search stood, as far as they are the same.
+
+    Not for a search that has failed at its root. `anew`: in a call of its own, with counters that begin again.
     """
-    resumed(view(problem), view(memory), assumed)
+    resumed(view(problem), view(memory), assumed, anew)
 
 
 @part
-def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32]) -> None:
+def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32], anew: bool) -> None:
     counts = m.counts
+    if anew:
+        counts[arrays.RUN_END] = max(0, counts[arrays.RUN_END] - counts[arrays.CONFLICTS])
+        counts[arrays.NODES] = counts[arrays.CONFLICTS] = counts[arrays.DEPTH] = 0
+        counts[arrays.WORK] = counts[arrays.FURTHEST] = 0
+        for i in range(len(m.stamp)):
+            m.stamp[i] = -1
     if counts[arrays.LEVEL] == 0 and not propagate(p, m):
         hopeless(m)
         return
@@ -128,10 +182,13 @@ def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32]) -> None:
     same = 0
     while same < most and m.assumed[same] == assumed[same]:
         same += 1
+    if anew and refuted(p, m, assumed, same):
+        return
     back(p, m, same)
     for i in range(same, len(assumed)):
         m.assumed[i] = assumed[i]
     counts[arrays.ASSUMED] = len(assumed)
+    counts[arrays.LISTED] = 0
     counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
     counts[arrays.PHASE] = arrays.RUNNING
 

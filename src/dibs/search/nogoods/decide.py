@@ -13,8 +13,12 @@ from dibs.search.nogoods.groups import asleep
 @part
 def choose(p: Problem, m: Memory) -> Int:
     """The group to branch on: the fewest open literals for its weight; -1: every need is met, whatever the weights."""
+    if m.counts[arrays.LEVEL] == m.counts[arrays.ASSUMED] and m.counts[arrays.ASSUMED] > 0:
+        enlist(p, m)
     best, size, weight = -1, 1.0, 0.0
-    for g in range(len(p.need) - len(p.idle)):
+    listed = m.counts[arrays.LISTED]
+    for i in range(listed if listed > 0 else len(p.need) - len(p.idle)):
+        g = m.listed[i] if listed > 0 else i
         if p.need[g] and m.held[g] == 0 and (best < 0 or m.left[g] * weight < size * m.weight[g]):
             best, size, weight = g, float(m.left[g]), m.weight[g]
     for b in range(len(p.least)):
@@ -24,6 +28,17 @@ def choose(p: Problem, m: Memory) -> Int:
         if wanted and not asleep(p, m, g):
             best, size, weight = g, float(room), m.weight[g]
     return best
+
+
+@part
+def enlist(p: Problem, m: Memory) -> None:
+    """Above all that is assumed: the groups that still need a literal, among which all choices will be made."""
+    found = 0
+    for g in range(len(p.need) - len(p.idle)):
+        if p.need[g] and m.held[g] == 0:
+            m.listed[found] = g
+            found += 1
+    m.counts[arrays.LISTED] = found
 
 
 @part

@@ -8,8 +8,9 @@ so do some of the answers.
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,7 +33,6 @@ KEPT = 32  # answers of each kind that are looked at before a search
 SHORT = 24  # assumptions of a failure that is kept, at most
 DEAD = 1000  # so many more selectors out of use than in use: then numbers are given anew, without nogoods
 NOGOODS = ("arena", "place", "length", "levels", "use", "link")  # arrays that do not grow with literals or groups
-PER_CALL = [arrays.NODES, arrays.CONFLICTS, arrays.DEPTH, arrays.WORK, arrays.FURTHEST]
 FOR_GOOD = [arrays.RUN, arrays.RUN_END, arrays.NOGOODS, arrays.USED, arrays.ROOM, arrays.CONFLICTS]
 
 Group = tuple[int, int, Sequence[int]]  # least, most, literals
@@ -63,10 +63,11 @@ class Incremental(Search):
         self._negates: dict[int, int] = {}  # the other way round
         self._top = instance.structure.literals  # numbers given to literals
         self._changed = False
-        self._solved: deque[tuple[frozenset[int], Any]] = deque(maxlen=KEPT)  # all that is true, and the solution
-        self._failed: deque[frozenset[int]] = deque(maxlen=KEPT)
+        self._solved: deque[tuple[Bools, Any]] = deque(maxlen=KEPT)  # [literals] what is true, and the solution
+        self._failed: deque[tuple[frozenset[int], list[int]]] = deque(maxlen=KEPT)
         self._answer: Outcome | None = None  # of this call, where it was known before
-        self.failing: list[int | Switch] = []  # of the last call, where it has no solution
+        self.failing: list[int | Switch] = []  # of the last call, where it has no solution, as they were assumed
+        self.named: Callable[[list[int | Switch]], tuple[Any, ...]] = lambda _: ()  # how outcomes call them
         none = np.zeros(0, np.int64)
         if self.memory.counts[arrays.PHASE] == arrays.RUNNING:
             assume.settle(self.problem, self.memory, none, none)
@@ -103,8 +104,9 @@ class Incremental(Search):
     def tighten(self, switch: Switch, least: int) -> None:
         """The first group of a switch needs more than before; what was learnt with it still follows."""
         switch.groups[0] = least, *switch.groups[0][1:]
-        kept = [(true - {switch.selector}, solution) for true, solution in self._solved]
-        self._solved = deque(kept, KEPT)
+        for true, _ in self._solved:
+            if switch.selector < len(true) - 1:
+                true[switch.selector] = False
         self._changed = True
 
     def remove(self, switch: Switch) -> None:
@@ -164,7 +166,9 @@ class Incremental(Search):
         while self._changed:
             self._grow()
             liked, literals = self._numbers(prefer), self._numbers(assumed)  # they may have been given anew
-        selectors = [switch.selector for switch in switches]
+        if switches:
+            literals = [*(switch.selector for switch in switches), -1, *literals]
+        order = np.frombuffer(array("i", literals), np.int32)
         self.options = options
         self.asks = self.calls = 0
         self.guide_seconds = 0.0
@@ -173,18 +177,13 @@ class Incremental(Search):
         most = self._asks if options.max_asks is None else min(self._asks, options.max_asks)
         self._dives = Dives(len(self.open), most, min(options.guide_after or 0, NEVER))
         self.failing = []
-        self._answer = self._known(frozenset([*selectors, *literals]))
-        counts = self.memory.counts
-        counts[arrays.RUN_END] = max(0, counts[arrays.RUN_END] - counts[arrays.CONFLICTS])
-        counts[PER_CALL] = 0
-        self.memory.stamp.fill(-1)
+        self._answer = self._known(literals, order)
         if self._answer is None and not self._hopeless:
-            order = [*selectors, *([-1] if selectors else []), *literals]
-            assume.resume(self.problem, self.memory, np.array(order, np.int32))
+            assume.resume(self.problem, self.memory, order, True)
         if prefer:
             self.memory.best[:] = 0
             self.memory.best[liked] = 1
-            counts[arrays.FURTHEST] = NEVER
+            self.memory.counts[arrays.FURTHEST] = NEVER
         self.seconds = clock() - began
 
     @property
@@ -193,22 +192,28 @@ class Incremental(Search):
         counts = self.memory.counts
         return bool(counts[arrays.PHASE] == arrays.UNSAT and counts[arrays.LENGTH] == 0)
 
-    def _known(self, wanted: frozenset[int]) -> Outcome | None:
-        """An answer of an earlier call that is one of this call."""
-        for failed in self._failed:
+    def _known(self, literals: list[int], order: NDArray[np.int32]) -> Outcome | None:
+        """An answer of an earlier call that is one of this call, which assumes `literals`, the array `order`."""
+        wanted = set(literals) if self._failed else set()
+        for failed, listed in self._failed:
             if failed <= wanted:
-                self.failing = self._words(failed)
-                return Outcome(Status.UNSAT, None, 0, 0, 0, 0, 0.0, 0, search=label(self._guided))
-        for true, solution in self._solved:
-            if wanted <= true:
-                return Outcome(Status.SAT, solution, 0, 0, 0, 0, 0.0, 1, search=label(self._guided))
+                self.failing = self._words(listed)
+                return self._answered(Status.UNSAT, failing=self.named(self.failing))
+        last, top = (literals[-1], max(literals)) if literals else (-1, -1)
+        for true, solution in self._solved:  # the last assumption is new most often
+            if top < len(true) - 1 and true[last] and true[order].all():
+                return self._answered(Status.SAT, solution)
         return None
 
-    def _words(self, numbers: Iterable[int]) -> list[int | Switch]:
+    def _answered(self, status: Status, solution: Any = None, failing: tuple[Any, ...] = ()) -> Outcome:
+        found = int(solution is not None)
+        return Outcome(status, solution, 0, 0, 0, 0, 0.0, found, search=label(self._guided), failing=failing)
+
+    def _words(self, numbers: list[int]) -> list[int | Switch]:
         """Literals, negations and switches from what the search calls them."""
-        first = self.instance.structure.literals
+        first, negates = self.instance.structure.literals, self._negates
         switches = {switch.selector: switch for switch in self._switches}
-        return [n if n < first else self._negates[n] if n in self._negates else switches[n] for n in numbers]
+        return [n if n < first else negates[n] if n in negates else switches[n] for n in numbers]
 
     def _going(self) -> bool:
         return self._answer is None and super()._going()
@@ -231,28 +236,29 @@ class Incremental(Search):
             return self._answer
         m = self.memory
         m.counts[arrays.DEPTH] = max(0, m.counts[arrays.DEPTH] - m.counts[arrays.ASSUMED])  # of decisions alone
-        outcome = super().outcome()
-        if outcome is None:
-            return None
-        if outcome.status is Status.SAT:
-            self._solved.appendleft((frozenset(self._true_now()), outcome.solution))
-        elif outcome.status is Status.UNSAT:
+        self.names = ()
+        if m.counts[arrays.PHASE] == arrays.UNSAT:
             failed = m.learnt[: m.counts[arrays.LENGTH]].tolist()
             if len(failed) <= SHORT:
-                self._failed.appendleft(frozenset(failed))
+                self._failed.appendleft((frozenset(failed), failed))
             self.failing = self._words(failed)
+            self.names = self.named(self.failing)
+        outcome = super().outcome()
+        if outcome is not None and outcome.status is Status.SAT:
+            self._solved.appendleft((self._true_now(), outcome.solution))
         return outcome
 
-    def _true_now(self) -> list[int]:
-        """All that is true in the solution, and the selectors of all groups that it satisfies, switched on or not."""
+    def _true_now(self) -> Bools:
+        """[literals + 1] what is true in the solution, and the selectors of all groups that it satisfies; then True."""
         p, m = self.problem, self.memory
-        true = m.state == arrays.TRUE
-        true[p.selector[p.selector >= 0]] = True
-        held = m.held[len(p.need) :]
-        wrong = (held < p.least) | (held > p.most)
-        true[p.selector[wrong & (p.selector >= 0)]] = False
-        found: list[int] = np.flatnonzero(true).tolist()
-        return found
+        true = np.ones(len(m.state) + 1, bool)
+        true[:-1] = m.state == arrays.TRUE
+        if len(p.selector):
+            true[p.selector[p.selector >= 0]] = True
+            held = m.held[len(p.need) :]
+            wrong = (held < p.least) | (held > p.most)
+            true[p.selector[wrong & (p.selector >= 0)]] = False
+        return true
 
 
 class Call(NogoodSearch):

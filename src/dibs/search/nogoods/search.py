@@ -50,6 +50,7 @@ class Search:
     """One instance, from its root on; the guide may be asked `asks` times, and no more often than the options say."""
 
     completes = True  # literals get complements where groups have bounds
+    names: tuple[Any, ...] = ()  # of what fails together, where it was assumed
 
     def __init__(
         self,
@@ -268,7 +269,7 @@ class Search:
         nodes, depth = self._nodes, int(self.memory.counts[arrays.DEPTH])
         return Outcome(
             status, solutions[0], nodes, self._failures, self.asks, depth, self.seconds,
-            count, self.calls, self.guide_seconds, nodes, label(self._guided), others=tuple(solutions[1:]),
+            count, self.calls, self.guide_seconds, nodes, label(self._guided), self.names, tuple(solutions[1:]),
         )  # fmt: skip
 
     def solved(self) -> tuple[list[NDArray[np.int64]], int]:
