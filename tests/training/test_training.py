@@ -16,7 +16,7 @@ from dibs.guide.card import find
 from dibs.guide.denoiser import Denoiser
 from dibs.model.labelled import OwnState
 from dibs.model.many_solutions import ManySolutions
-from dibs.model.own_states import known_of, states_of
+from dibs.model.own_states import failed_state, known_of, states_of
 from dibs.model.tasks import ManySolutionsTask
 from dibs.problem import InputError, Instance
 from dibs.search.root import roots
@@ -258,6 +258,20 @@ def test_no_such_guide_changes_an_answer(family: Any, tmp_path: Path) -> None:
         assert guided.solution is None or instance.violation(guided.solution) is None
 
 
+def test_a_role_may_be_called_cell(tmp_path: Path) -> None:
+    """Overlapping choices: some of them are cells, and the others a kind of that name."""
+
+    def some(seed: int) -> dibs.Problem:
+        rng = np.random.default_rng((seed, 6))
+        groups = [(1, 1, rng.choice(12, 4, replace=False).tolist(), "cell") for _ in range(4)]
+        return dibs.Problem(12, groups=groups)
+
+    assert collect(some, 6).kinds == ("cell", "cell")
+    guide = load_guide(_random_guide(some, tmp_path))
+    for seed in range(5):
+        assert dibs.solve(some(seed), guide=guide).status is dibs.solve(some(seed)).status
+
+
 def test_a_guide_of_another_family_is_refused_in_a_line(tmp_path: Path) -> None:
     guide = _random_guide(committees, tmp_path)
     several: list[dict[str, Any]] = [{}, {"strategy": "nogoods"}, {"policy": "auto"}]
@@ -370,3 +384,58 @@ def test_searches_end_where_all_find_the_same_solution(monkeypatch: pytest.Monke
     searches.clear()
     assert known_of(dibs.Problem(1, at_least_one=[[0]], groups=[(0, 0, [0])]), 8, 0).refuted
     assert sum(searches) == 1
+
+
+def test_what_fails_early_teaches_where_no_solution_is_known() -> None:
+    """Literals that a short search refutes are in no solution; nothing is said about cells where none was."""
+    told = 0
+    for seed in range(12):
+        instance = rows_and_columns(seed).problem()
+        known = known_of(instance, 1, seed, max_nodes=0)
+        if known.solved:
+            continue
+        assert not (known.failed[1] & ~known.failed[0]).any(), "only what was tried can be refuted"
+        solutions = known_of(instance, 8, seed).solutions
+        for state in failed_state(instance, known.failed, ("cell", "column", "row"), "hidden"):
+            told += 1
+            refuted = known.failed[1][state.open]
+            assert refuted.any()
+            assert (state.target[refuted] == 0).all()
+            assert not solutions[:, state.open][:, refuted].any()
+            cell = state.groups.group[state.groups.begin[:-1]]  # the cell of each literal comes first
+            share = np.bincount(cell, state.target)
+            assert np.isin(share.round(5), (0, 1)).all()
+            lost = np.bincount(cell, refuted) > 0
+            assert (share[~lost] == 0).all()
+            assert np.allclose(share[lost], 1), "no cell lost all its literals: there is a solution"
+    assert told
+
+
+def test_instances_without_a_solution_are_learned_from(tmp_path: Path) -> None:
+    def some(seed: int) -> dibs.Model:
+        """Every second has more guests than chairs; in all of them nobody can take the first chair."""
+        model, chairs = dibs.Model(), 8 + seed % 5
+        seat = [model.choice(f"guest {i}", range(chairs)) for i in range(chairs + 1 if seed % 2 else chairs - 3)]
+        for chair in range(chairs):
+            model.at_most(1, [one == chair for one in seat], role="chair")
+        for i, one in enumerate(seat):
+            broken = model.boolean(f"broken {i}")
+            model.at_least(1, [~(one == 0), broken], role="broken")
+            model.at_least(1, [~(one == 0), ~broken], role="broken")
+        return model
+
+    heard: list[str] = []
+    run = _Run(some, 1, tmp_path / "run", 0, 1, 20, 4, resume=False, report=lambda now: heard.append(now.line))
+    known = run._solve()
+    assert "have no solution" in heard[-1]
+    without = [one for one in known if one.refuted]
+    assert any(one.failed[1].any() for one in without)
+    states = run._states(known)
+    solved = sum(
+        len(list(states_of(run.learned[i], one.solutions, run.given.kinds, "hidden", np.random.default_rng(0))))
+        for i, one in enumerate(known)
+        if one.solved
+    )
+    assert len(states.states) > solved
+    again = run._solve()
+    assert all(np.array_equal(a.failed, b.failed) for a, b in zip(known, again, strict=True)), "as they were kept"

@@ -200,7 +200,7 @@ def _calibration(pair: Any, path: str) -> tuple[float, float]:
 
 def _kinds(names: Any, count: int, path: str) -> tuple[str, ...]:
     good = isinstance(names, list) and all(isinstance(name, str) and 0 < len(name) <= NAME for name in names)
-    if good and len(set(names)) == len(names) == count:
+    if good and len(names) == count and len(set(names[1:])) == count - 1:  # the first has its place, not its name
         return tuple(names)
     raise InputError(f"'kinds' must be {count} different names of kinds of groups; {AGAIN}", path)
 

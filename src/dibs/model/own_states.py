@@ -2,6 +2,8 @@
 
 An instance has several right answers: some are found, by searches with random orders, and the target of a state is how
 many of those that agree with it have a literal true. A state is what follows from the givens and a part of a solution.
+
+Where no solution is known, what fails early teaches too: literals that a short search refutes.
 """
 
 from __future__ import annotations
@@ -25,15 +27,17 @@ Bools = NDArray[np.bool_]
 SAME = 3  # searches that find the same solution: it is taken for the only one
 DEEPER = 9  # states on the way to some solution of an instance, besides the root
 DEEPEST = 0.7  # share of the cells that such a state is told, at most
+TRIED, SHORT = 96, 64  # literals of an instance without a known solution that are tried, and nodes of each search
+UNKNOWN = 0.5  # the target of a literal outside all decision groups that was not tried
 
 
 class AsLiterals(Instance):
-    """An instance whose solutions are its true literals; they are checked as its own are."""
+    """An instance whose solutions are its true literals; they are checked as its own are. `more` are given as well."""
 
-    __slots__ = ("whole",)
+    __slots__ = ("more", "whole")
 
-    def __init__(self, whole: Instance) -> None:
-        self.whole = whole
+    def __init__(self, whole: Instance, more: tuple[int, ...] = ()) -> None:
+        self.whole, self.more = whole, more
 
     @property
     def structure(self) -> Structure:
@@ -41,7 +45,7 @@ class AsLiterals(Instance):
 
     @property
     def given(self) -> NDArray[np.int64]:
-        return self.whole.given
+        return np.append(self.whole.given, np.array(self.more, np.int64))
 
     def decode(self, literals: NDArray[np.int64]) -> NDArray[np.int64]:
         return literals
@@ -56,6 +60,9 @@ class Known:
 
     solutions: Bools  # [k, L] different ones
     refuted: bool
+    failed: (
+        Bools  # [2, L] where there are none: literals that were tried, and those of them that a short search refutes
+    )
 
     @property
     def solved(self) -> bool:
@@ -84,7 +91,50 @@ def known_of(instance: Instance, count: int, seed: int, **options: Any) -> Known
         if outcome.solution is not None:
             row[outcome.solution] = True
     solved = true[[outcome.solution is not None for outcome in outcomes]]
-    return Known(np.unique(solved, axis=0), outcomes[0].status is Status.UNSAT)
+    tried = np.zeros((2, true.shape[1]), bool) if len(solved) else _failed(instance, seed)
+    return Known(np.unique(solved, axis=0), outcomes[0].status is Status.UNSAT, tried)
+
+
+def _failed(instance: Instance, seed: int) -> Bools:
+    """[2, L] literals of some cells, and those of them that a search of SHORT nodes refutes."""
+    from dibs.solving import solve_together
+
+    structure = instance.structure
+    chosen = np.zeros((1, structure.literals), bool)
+    chosen[:, instance.given] = True
+    root, cells = settle(structure, chosen), relations(structure).cells
+    found = np.zeros((2, structure.literals), bool)
+    if not root.consistent[0]:
+        return found  # there is no state to learn from
+    for cell in np.random.default_rng(seed).permutation(len(cells.start) - 1).tolist():
+        literals = cells.item[cells.start[cell] : cells.start[cell + 1]]
+        literals = literals[root.open[0, literals]]
+        if found[0].sum() + len(literals) <= TRIED:
+            found[0, literals] = True
+    tried = np.flatnonzero(found[0])
+    some = [AsLiterals(instance, (literal,)) for literal in tried.tolist()]
+    outcomes = solve_together(some, strategy="nogoods", max_nodes=SHORT) if some else []
+    found[1, tried] = [one.status is Status.UNSAT for one in outcomes]
+    return found
+
+
+def failed_state(instance: Instance, failed: Bools, kinds: tuple[str, ...], level: Level) -> Iterator[OwnState]:
+    """The root with what failed there: the literals of a cell that were not refuted are alike; nothing is said of cells
+    that were not tried, or of which nothing, or all, was refuted.
+    """
+    structure = instance.structure
+    cells = relations(structure).cells
+    chosen = np.zeros((1, structure.literals), bool)
+    chosen[:, instance.given] = True
+    root = settle(structure, chosen, level)
+    open_, (tried, refuted) = root.open[0], failed & root.open[0]
+    cell = np.zeros(structure.literals, np.int64)
+    cell[cells.item] = np.repeat(np.arange(len(cells.start) - 1), np.diff(cells.start))
+    lost, left = (np.bincount(cell[some], minlength=len(cells.start) - 1) for some in (refuted, tried & ~refuted))
+    target = np.where(tried & ~refuted & (lost[cell] > 0), 1 / np.maximum(left[cell], 1), 0.0)
+    target = np.where(cells.free[cell] & ~refuted, UNKNOWN, target).astype(np.float32)
+    if target[open_].any() and refuted.any():
+        yield OwnState(groups_of(structure, kinds), open_, root.true[0], _fewest(open_, cells)[open_], target[open_])
 
 
 def states_of(

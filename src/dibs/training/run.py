@@ -25,7 +25,7 @@ import numpy as np
 
 from dibs.model.labelled import Labelled
 from dibs.model.many_solutions import LEVEL, ManySolutions
-from dibs.model.own_states import Known, known_of, states_of
+from dibs.model.own_states import Known, failed_state, known_of, states_of
 from dibs.notebook import progress
 from dibs.problem import InputError, Instance
 from dibs.training.source import Collected, Source, collect
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dibs.model.train import Progress
 
 SHARES = {"solve": 0.2, "first": 0.2, "again": 0.1, "judge": 0.2}  # of the time; the rest is for learning
-RATE = 15  # instances a minute that are asked for
+RATE = 40  # instances a minute that are asked for
 HARD = 0.25  # share of the instances that are unsolved: with more of them there is a first guide
 LEAST, MOST = 40, 2_000  # instances
 TESTED = 0.2  # share of the instances that is for the verdict only,
@@ -216,7 +216,7 @@ class _Run:
 
     def _solve(self) -> list[Known]:
         """What is known of each training instance: as many as there is time for, at least a few."""
-        end = monotonic() + 60 * SHARES["solve"] * self.decided.minutes - self.decided.seconds.get("solve", 0.0)
+        end = monotonic() + self._left("solve")
         known: list[Known] = []
         count = self.decided.solved
         with ThreadPoolExecutor(self.workers, thread_name_prefix="solve") as pool:
@@ -248,11 +248,15 @@ class _Run:
         instance = self.learned[number]
         if path.exists():
             with np.load(path) as file:
-                bits = np.unpackbits(file["solutions"], axis=1, count=instance.structure.literals).astype(bool)
-                return Known(bits, bool(file["refuted"]))
+                bits = {
+                    key: np.unpackbits(file[key], axis=1, count=instance.structure.literals).astype(bool)
+                    for key in ("solutions", "failed")
+                }
+                return Known(**bits, refuted=bool(file["refuted"]))
         found = find(instance)
         content = BytesIO()
-        np.savez(content, solutions=np.packbits(found.solutions, axis=1), refuted=found.refuted)
+        solutions, failed = (np.packbits(part, axis=1) for part in (found.solutions, found.failed))
+        np.savez(content, solutions=solutions, failed=failed, refuted=found.refuted)
         write(path, content.getvalue())
         return found
 
@@ -268,14 +272,14 @@ class _Run:
         sources = self._states(known)
         if self.decided.first is None:
             given = self.decided.steps  # if it is fixed, the first guide has half as many
-            self.decided.first = -(-given // 2) if given else self._affordable(sources, self._until("solve", "first"))
+            self.decided.first = -(-given // 2) if given else self._affordable(sources, self._left("first"))
             self._write()
         self._train(self.folder / "first", self.decided.first, sources)
 
     def _again(self, known: list[Known], hard: list[int]) -> list[Known]:
         """What is known, with what the first guide finds of those that were too hard."""
         guide = str(self.folder / "first" / "guide")
-        end = monotonic() + self._until("solve", "first", "again") - self.decided.spent
+        end = monotonic() + self._left("again")
         more, count = list(known), len(hard) if self.decided.again is None else self.decided.again
 
         def find(one: Instance) -> Known:
@@ -292,9 +296,9 @@ class _Run:
         self.report(Report("again", line=f"with it, solved {solved} of {count} that were too hard"))
         return more
 
-    def _until(self, *phases: str) -> float:
-        """Seconds from the beginning to the end of these phases."""
-        return 60 * self.decided.minutes * sum(SHARES[phase] for phase in phases)
+    def _left(self, phase: str) -> float:
+        """Seconds that a phase still has."""
+        return 60 * SHARES[phase] * self.decided.minutes - self.decided.seconds.get(phase, 0.0)
 
     def _states(self, known: list[Known]) -> ManySolutions:
         states: list[Labelled] = []
@@ -306,6 +310,9 @@ class _Run:
             states += states_of(self.learned[number], known[number].solutions, self.given.kinds, level, rng)
             if place + 1 == last:
                 held = len(states)
+        for number, one in enumerate(known):
+            if not one.solved:
+                states += failed_state(self.learned[number], one.failed, self.given.kinds, level)
         if len(states) == held:
             raise InputError("nothing is open after propagation: a guide has nothing to say here", self.given.label)
         own = self.given.family == "problem"
@@ -327,7 +334,7 @@ class _Run:
 
     def _learn(self, sources: ManySolutions) -> None:
         if self.decided.steps is None:
-            left = 60 * (1 - SHARES["judge"]) * self.decided.minutes
+            left = 60 * (1 - SHARES["judge"]) * self.decided.minutes - self.decided.spent
             self.decided.steps = self._affordable(sources, left)
             self._write()
         first = self.folder / "first" / "guide"
@@ -340,8 +347,8 @@ class _Run:
         resume = (folder / "checkpoint.pt").exists()
         learn(self._config(steps, sources, start), sources, folder, self._stepped, resume)
 
-    def _affordable(self, sources: ManySolutions, until: float) -> int:
-        """Steps that there is time for `until` so many seconds are spent: a few are tried, on weights of no use."""
+    def _affordable(self, sources: ManySolutions, seconds: float) -> int:
+        """Steps that there is time for: a few are tried, on weights of no use."""
         import torch
 
         from dibs.model.tasks import ManySolutionsTask
@@ -358,8 +365,7 @@ class _Run:
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
             took.append(monotonic() - begin)
-        left = until - self.decided.spent
-        return max(10, int(left / max(float(np.mean(took[1:])), 1e-4)))  # the first has compiled
+        return max(10, int(seconds / max(float(np.mean(took[1:])), 1e-4)))  # the first has compiled
 
     def _stepped(self, now: Progress) -> None:
         figures = "  ".join(f"{name} {value:.3f}" for name, value in now.figures.items())

@@ -150,7 +150,7 @@ def _family(label: str, instances: list[Instance]) -> tuple[str, tuple[str, ...]
         raise InputError(
             f"has {len(names)} kinds of groups, at most {NAMES - 1} can be learned: use fewer roles", label
         )
-    return "problem", (KINDS[0], *(name for name in names if name != KINDS[0]))
+    return "problem", (KINDS[0], *names)  # a role may have the name of the first, too
 
 
 def _line(error: Exception) -> str:
