@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: docs docs-quick dist run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth figure-story results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite families
+.PHONY: docs docs-quick dist ten-tasks run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth figure-story results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite families
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -33,6 +33,10 @@ dist: $(VENV)/.docs-installed
 	rm -rf dist
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python website/elsewhere.py dist
+
+# The ten tasks of docs/TEN_TASKS.md with the wheel in dist/, in an empty environment (some minutes; it installs torch there).
+ten-tasks: dist
+	$(BIN)/python website/newcomer.py dist
 
 # For every change: lint, types, and the tests that catch most (within a minute on two quiet cores).
 QUICK := tests/test_ranges.py tests/problem tests/search/test_counters.py tests/search/test_selfcheck.py \

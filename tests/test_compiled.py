@@ -1,12 +1,14 @@
 """Compiled code on disk: found again, made again when a source changes or a file is damaged, or done without."""
 
 import errno
+import io
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numba
@@ -86,6 +88,32 @@ def test_what_was_compiled_is_loaded_and_nothing_is_said(toy: Toy) -> None:
     assert line.startswith("dibs: compiling")
     assert str(toy.kept) in line
     assert toy.call() == ("20 1 0", "")
+
+
+def test_a_terminal_has_dots_while_something_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = Event()
+
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+        def write(self, text: str) -> int:
+            count = super().write(text)
+            if self.getvalue() == "...":
+                over.set()
+            return count
+
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(compiled._log, "handlers", [])
+    monkeypatch.setattr(compiled, "DOT", 0.001)
+    compiled._dots(over)
+    assert screen.getvalue() == "...\n"
+
+
+def test_dots_end_with_what_was_compiled(toy: Toy) -> None:
+    at_exit = "import atexit; atexit.register(lambda: print(len(compiled._drawing)))"
+    assert toy.call(at_exit)[0].split() == ["20", "0", "1", "0"]
 
 
 def test_a_part_or_a_number_that_changes_in_another_file_is_seen(toy: Toy) -> None:

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
@@ -30,31 +32,37 @@ print(dibs.__file__)
 """
 
 
-def main(folder: Path) -> None:
+@contextmanager
+def elsewhere(folder: Path, extras: str = "") -> Iterator[tuple[Path, dict[str, str], str]]:
+    """(an empty folder, the environment of its processes, what to install): nothing of this checkout, no path to it, no
+    cache of what was compiled here."""
     [wheel] = folder.resolve().glob("*.whl")
     [_] = folder.glob("*.tar.gz")
     with tempfile.TemporaryDirectory(prefix="dibs-elsewhere-") as place:
         home = Path(place)
         venv.create(home / "venv", with_pip=True)
-        programs, empty = home / "venv" / "bin", home / "empty"
-        empty.mkdir()
-        # Nothing of this checkout: no path to it, no cache of what was compiled here.
+        (home / "empty").mkdir()
         world = {name: os.environ[name] for name in os.environ if not name.startswith(("PYTHON", "NUMBA", "XDG"))}
-        world |= {"HOME": str(home), "PATH": f"{programs}:{os.environ['PATH']}"}
+        world |= {"HOME": str(home), "PATH": f"{home / 'venv' / 'bin'}:{os.environ['PATH']}"}
+        configured = Path.home() / ".config" / "pip" / "pip.conf"
+        if configured.is_file():  # where packages come from is this machine's affair
+            world["PIP_CONFIG_FILE"] = str(configured)
+        yield home / "empty", world, str(wheel) + extras
+
+
+def main(folder: Path) -> None:
+    with elsewhere(folder) as (empty, world, wheel):
 
         def call(*words: str) -> str:
             print("$", *words, flush=True)
             return subprocess.run(words, cwd=empty, env=world, check=True, stdout=subprocess.PIPE, text=True).stdout
 
-        configured = Path.home() / ".config" / "pip" / "pip.conf"
-        if configured.is_file():  # where packages come from is this machine's affair
-            world["PIP_CONFIG_FILE"] = str(configured)
-        call("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel))
+        call("python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", wheel)
         assert call("dibs", "--version").strip()
         assert "SAT" in call("dibs", "solve", PUZZLE)
-        assert str(home) in call("python", "-c", USED)
+        assert str(empty.parent) in call("python", "-c", USED)
         assert "relational" in call("dibs", "guides")
-    print(f"{wheel.name}: installed and used elsewhere")
+    print(f"{Path(wheel).name}: installed and used elsewhere")
 
 
 if __name__ == "__main__":

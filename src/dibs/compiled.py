@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from threading import Event, Thread, get_ident
 from typing import Any, TypeVar, cast
 
 import llvmlite
@@ -43,6 +44,7 @@ from numba.misc.appdirs import AppDirs
 from dibs.clock import uncounted
 
 KEPT = 4  # folders of other versions that stay
+DOT = 1.0  # seconds from one dot to the next, while something is compiled
 RECENT = 24 * 3600.0  # seconds: and those that were used in that time, perhaps by processes that still run
 
 PACKAGE = Path(__file__).parent
@@ -51,6 +53,7 @@ PACKAGE = Path(__file__).parent
 # logging.getLogger("dibs").setLevel("ERROR").
 _log = logging.getLogger("dibs")
 _warned: set[str] = set()
+_drawing: dict[int, list[tuple[Event, Thread]]] = {}  # by thread: the dots of what it compiles
 
 
 class _PartLibrary(JITCodeLibrary):  # type: ignore[misc]
@@ -106,10 +109,24 @@ def entry(**options: Any) -> Any:
         compiled = njit(nogil=True, **options)(function)
         if hasattr(compiled, "_cache"):  # not where Numba is switched off
             compiled._cache = _Kept(function)
-            compiled._compile_for_args = uncounted(compiled._compile_for_args)  # which it calls to compile or load
+            compiled._compile_for_args = uncounted(_patient(compiled._compile_for_args))  # called to compile or load
         return compiled
 
     return decorate
+
+
+def _patient(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function; what `_announce` began to draw in this thread ends with it."""
+
+    def run(*args: Any, **options: Any) -> Any:
+        try:
+            return function(*args, **options)
+        finally:
+            for over, dots in _drawing.pop(get_ident(), ()):
+                over.set()
+                dots.join()
+
+    return run
 
 
 class _Kept(NullCache):  # type: ignore[misc]
@@ -265,6 +282,22 @@ def _announce() -> None:
     if "unwritable" not in _warned and parent is not None:
         what = "compiling for this machine, 5 to 25 seconds, once"
         _tell("compiling", f"{what}; kept in {parent.parent} (all at once: dibs warm)")
+    if _log.isEnabledFor(logging.WARNING):
+        over = Event()
+        dots = Thread(target=_dots, args=(over,), daemon=True)
+        dots.start()
+        _drawing.setdefault(get_ident(), []).append((over, dots))
+
+
+def _dots(over: Event) -> None:
+    """A dot for each second until it is over, on a terminal; not where somebody else says what there is to say."""
+    drawn = False
+    while not over.wait(DOT):
+        if not _log.handlers and sys.stderr is not None and sys.stderr.isatty():
+            print(".", end="", file=sys.stderr, flush=True)
+            drawn = True
+    if drawn:
+        print(file=sys.stderr, flush=True)
 
 
 def _tell(what: str, line: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -21,6 +22,17 @@ class Meter(NamedTuple):
     share: float | None = None  # 0..1, if the end is known
 
 
+class _Said(logging.Handler):
+    """What parts of dibs have to say goes where the line of progress steps aside for it."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__()
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._say(record.getMessage())
+
+
 class Terminal:
     """Rows and messages; `meter(seconds so far)` says what to show meanwhile, or None for nothing yet.
 
@@ -35,9 +47,11 @@ class Terminal:
         self._lock = threading.Lock()
         self._shown: Progress | None = None
         self._thread: threading.Thread | None = None
+        self._said = _Said(self.say)
 
     def __enter__(self) -> Self:
         if self._meter:
+            logging.getLogger("dibs").addHandler(self._said)
             self._thread = threading.Thread(target=self._watch, args=(self._meter,), name="progress", daemon=True)
             self._thread.start()
         return self
@@ -47,6 +61,7 @@ class Terminal:
 
     def close(self) -> None:
         """No progress any more."""
+        logging.getLogger("dibs").removeHandler(self._said)
         self._ended.set()
         if self._thread:
             self._thread.join()

@@ -65,13 +65,14 @@ def train(
       dibs train configs/relational-9x9.toml --set train.steps=2000 --output runs/try
       dibs solve puzzles.txt --guide runs/relational-9x9/guide
     """
-    try:
-        import torch
-        from lightning_fabric import Fabric  # noqa: F401
-    except ImportError as error:
-        raise Refused(f"dibs: training needs {error.name}: pip install 'dibs[train]'") from None
-    from dibs.model.config import Config
-    from dibs.model.train import train as run
+    with Terminal(lambda _: Meter("loading torch")):
+        try:
+            import torch
+            from lightning_fabric import Fabric  # noqa: F401
+        except ImportError as error:
+            raise Refused(f"dibs: training needs {error.name}: pip install 'dibs[train]'") from None
+        from dibs.model.config import Config
+        from dibs.model.train import train as run
 
     if threads < 1:
         raise Refused(f"dibs: threads = {threads}: it must be a whole number, 1 or more")
@@ -178,7 +179,7 @@ class _Phases(_Shown):
             self.terminal.rows(now.line + "\n")
 
     def meter(self, seconds: float) -> Meter | None:
-        return Meter(self.now.phase, self.now.share) if self.now else None
+        return Meter(self.now.phase, self.now.share) if self.now else Meter("reading instances")
 
 
 def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:
