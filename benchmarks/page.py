@@ -1,16 +1,18 @@
 """How quick the playground's page is, in a real browser without a GPU: `make bench-page`.
 
-Bytes of the page, first paint, frames while trees of 10,000 nodes grow, and the time until trees of 100,000 are open.
-The trees are random ones, handed to the page in the place of the server's answer, so that what is measured is the page.
+Bytes of the page, first paint, frames of the replay and of a race of squares, frames while trees of 10,000 nodes grow,
+and the time until trees of 100,000 are open. The trees are random ones, handed to the page in the place of the
+server's answer, so that what is measured is the page.
 """
 
 from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 
@@ -74,21 +76,38 @@ def first_paint(browser: Browser, address: str) -> tuple[float, int]:
     return median(times), sum(page_files.values())
 
 
-def frames(page: Page, nodes: int) -> dict[str, Any]:
-    """Frames while both trees grow, at the usual speed."""
-    feed(page, nodes)
+def frames(page: Page, begin: Callable[[], None], end: Callable[[], None]) -> str:
+    """How many frames there are from what `begin` presses until `end` has waited."""
     page.evaluate(FRAMES)
-    page.locator("#sudoku-start").click()
+    begin()
     page.evaluate("window.gaps.length = 0")
-    for which in (0, 1):
-        expect(page.locator("#panel-sudoku .state").nth(which)).to_have_text("solved", timeout=120_000)
+    end()
     gaps = sorted(page.evaluate("window.gaps"))
-    return {
-        "fps": 1000 * len(gaps) / sum(gaps),
-        "median": median(gaps),
-        "p95": gaps[int(0.95 * len(gaps))],
-        "n": len(gaps),
-    }
+    late = gaps[int(0.95 * len(gaps))]
+    rate = 1000 * len(gaps) / sum(gaps)
+    return f"{rate:.1f} frames a second, median {median(gaps):.1f} ms, 95 % within {late:.1f} ms ({len(gaps)} frames)"
+
+
+def story(page: Page) -> None:
+    """The replay, answered wrongly and rightly, and a square that dibs and plain search fill."""
+    for number, word in enumerate(("Wrong.", "Right.")):
+        told = partial(expect(page.locator("#told")).to_contain_text, word)
+        print(f"the replay, {word} {frames(page, page.locator('.answer').nth(number).click, told)}")
+    page.locator("#rival").select_option("plain")
+    ended = page.locator("#clock-0")
+    found = frames(page, page.locator("#go").click, lambda: expect(ended).to_have_class("won", timeout=120_000))
+    print(f"squares: {found}")
+
+
+def race(page: Page, nodes: int) -> str:
+    """Frames while both trees grow, at the usual speed."""
+
+    def solved() -> None:
+        for which in (0, 1):
+            expect(page.locator("#panel-sudoku .state").nth(which)).to_have_text("solved", timeout=120_000)
+
+    feed(page, nodes)
+    return frames(page, page.locator("#sudoku-start").click, solved)
 
 
 def main() -> None:
@@ -96,14 +115,12 @@ def main() -> None:
         paint, size = first_paint(browser, address)
         print(f"bytes of the page, without answers of the server: {size:,}")
         print(f"first contentful paint: {paint:.0f} ms (median of {VISITS} visits, empty cache)")
+        with browsers.visiting(browser, address, width=1366, height=768) as visit:
+            story(visit.open())
         for width, height in ((1280, 800), (1920, 1080)):
             with browsers.visiting(browser, address, width=width, height=height) as visit:
                 page = visit.open()
-                found = frames(page, 10_000)
-                print(
-                    f"{width} x {height}: two trees of 10,000 nodes grow: {found['fps']:.1f} frames a second, ", end=""
-                )
-                print(f"median {found['median']:.1f} ms, 95 % within {found['p95']:.1f} ms ({found['n']} frames)")
+                print(f"{width} x {height}: two trees of 10,000 nodes grow: {race(page, 10_000)}")
                 times = []
                 for _ in range(3):
                     feed(page, 100_000)

@@ -157,9 +157,26 @@ def test_problems_are_read(page: Path, folder: Path) -> None:
         assert dibs.solve(dibs.read_problem("problem.json")).status == "SAT"
 
 
-def test_the_first_lines_are_those_of_the_example() -> None:
-    example = (ROOT / "examples" / "first.py").read_text(encoding="utf-8").split('"""\n\n', 1)[1]
+@pytest.mark.parametrize("name", ["first.py", "own_guide.py"])
+def test_the_first_lines_are_those_of_the_examples(name: str) -> None:
+    """tests/examples/test_examples.py runs the second."""
+    example = (ROOT / "examples" / name).read_text(encoding="utf-8").split('"""\n\n', 1)[1]
     assert f"```python\n{example}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_figures_of_the_readme_are_those_of_their_page() -> None:
+    def cells(line: str) -> list[str]:
+        return [re.sub(r"[*]| ms| \(\d\)", "", cell).split(" / ")[0].strip() for cell in line.split("|")[1:-1]]
+
+    def lines(path: str, begin: str) -> list[list[str]]:
+        return [cells(line) for line in (ROOT / path).read_text("utf-8").splitlines() if re.match(begin, line)]
+
+    page = {name.split(",")[0]: figures for name, *figures in lines("docs/LARGE.md", r"\| \d")}
+    shown = lines("README.md", r"\| order")
+    assert len(shown) == 3
+    for order, *figures in shown:
+        ours, _, _, cadical, kissat, cpsat, _ = page[order.split(",")[0].removeprefix("order ")]
+        assert figures == [ours, cadical, kissat, cpsat]
 
 
 def test_the_picture_is_what_its_command_draws() -> None:

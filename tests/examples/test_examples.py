@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import runpy
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 import dibs
@@ -87,3 +91,17 @@ def test_first_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(lines[1].split()) <= {"left", "right"}
     assert lines[2].startswith("5 ")
     assert "row 1: 4" in lines[3]
+
+
+def test_own_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """As it stands, but for seconds in place of minutes."""
+    train, asked = dibs.train, []
+
+    def quick(family: str, *, minutes: float, out: str) -> Any:
+        asked.append((family, minutes))
+        return train(family, 0.1, tmp_path / out, instances=12, steps=4, workers=1)
+
+    monkeypatch.setattr(dibs, "train", quick)
+    runpy.run_path(str(Path(__file__).parents[2] / "examples" / "own_guide.py"))
+    assert asked == [("dibs.generate.timetable:family", 4)]
+    assert "use this guide" in capsys.readouterr().out.lower()

@@ -5,6 +5,7 @@
 
 const MARGIN = 14;
 const STEM = 0.06; // of all nodes
+const FAR = 0.15; // of the width: a small branch so far from its parent is left out, as its line would seem a large one
 
 export class Avalanche {
   constructor(canvas) {
@@ -121,6 +122,7 @@ export class Avalanche {
       const i = this.drawn++;
       const up = above[i] < 0 ? i : above[i];
       const stem = this.share[i] > STEM; // a large branch: a thick line
+      if (!stem && Math.abs(x[up] - x[i]) > FAR) continue;
       const heavy = Math.min(1, Math.log10(1 + tree.nodes[i]) / 4);
       pen.globalAlpha = stem ? 0.95 : 0.3 + 0.3 * heavy;
       pen.lineWidth = stem ? 1.8 : 0.9;

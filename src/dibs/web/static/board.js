@@ -80,8 +80,13 @@ export class Board {
     cell.title = this.conflicts.get(i) ?? "";
     if (chances) cell.style.setProperty("--sure", Math.max(...chances).toFixed(3));
     if (value) {
-      const found = this.given[i] ? "value" : "value found";
-      cell.replaceChildren(make("span", { class: found }, this.symbols[value - 1]));
+      const found = this.given[i] ? "value" : "value found", symbol = this.symbols[value - 1];
+      const there = cell.firstElementChild;
+      if (there?.className !== found || there.textContent !== symbol) cell.replaceChildren(make("span", { class: found }, symbol));
+      return;
+    }
+    if (this.still) {
+      cell.replaceChildren();
       return;
     }
     let marks = cell.firstElementChild;

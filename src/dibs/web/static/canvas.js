@@ -141,7 +141,7 @@ export class TreeCanvas {
     const pen = this.context;
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     pen.fillStyle = this.surface;
-    pen.fillRect(0, 0, this.width, this.height);
+    pen.fillRect(0, 0, this.width + 1, this.height + 1); // its pixels are whole ones, its size is not
     if (!this.tree || this.n <= 0) {
       this.empty(pen);
       return;
@@ -214,7 +214,8 @@ export class TreeCanvas {
     pen.font = "13px system-ui, sans-serif";
     pen.textAlign = "center";
     pen.fillStyle = this.muted;
-    pen.fillText("The search tree grows here.", this.width / 2, this.height / 2);
+    const lines = this.width < 220 ? ["The search tree", "grows here."] : ["The search tree grows here."];
+    lines.forEach((line, i) => pen.fillText(line, this.width / 2, this.height / 2 + 18 * (i - (lines.length - 1) / 2)));
   }
 
   rules(pen) {

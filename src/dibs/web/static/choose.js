@@ -34,6 +34,8 @@ export class Choose {
 
   // The board with the value that was taken, and what was known after some steps on the way to the solution.
   show(taken, steps) {
+    if (taken === this.taken && steps === this.known) return; // a frame that changes nothing
+    Object.assign(this, { taken, known: steps });
     const { cell, right, steps: at } = this.replay;
     const values = this.given.map((value, i) => value || (at[i] < steps ? this.solution[i] : 0));
     if (taken) values[cell] = taken;

@@ -51,12 +51,12 @@ export function save(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-// Says a line to screen readers, and shows it for a moment.
+// Says a line to screen readers, and shows it for a moment, unless the page shows it elsewhere.
 let hide = 0;
-export function say(words) {
+export function say(words, shown = true) {
   const line = $("said");
   line.textContent = words;
-  line.classList.add("shown");
+  line.classList.toggle("shown", shown);
   clearTimeout(hide);
   hide = setTimeout(() => line.classList.remove("shown"), 4000);
 }

@@ -280,7 +280,7 @@ export class Race {
     });
     this.ui.verdict.replaceChildren(make("p", {}, words), make("ul", {}, lines));
     this.ui.verdict.hidden = false;
-    say(words);
+    say(words, false);
     const solved = this.runs.find((run) => run.end?.status === "SAT");
     this.source.trying(solved ? this.source.solved(solved.end.solution).values : null, true);
     if (this.runs.some((run) => run.end?.status === "UNSAT")) this.source.hopeless(true);
