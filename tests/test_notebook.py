@@ -44,6 +44,26 @@ def test_a_notebook_shows_one_line_that_changes(shown: list[str], monkeypatch: p
     assert "a &lt; b" in notebook.Line("a < b", 0.2)._repr_html_()
 
 
+def test_figures_are_a_curve(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    lines: list[Any] = []
+    display = SimpleNamespace(
+        display=lambda line, display_id: lines.append(line) or SimpleNamespace(update=lines.append)
+    )
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    clock = iter(range(10_000))
+    monkeypatch.setattr(notebook, "monotonic", lambda: next(clock))
+    show = notebook.progress()
+    for loss in (3.0, 2.0, 1.0):
+        show("learn", 0.5, loss)
+    show("judge", None)
+    assert "svg" not in lines[0]._repr_html_(), "a point is no curve"
+    assert 'points="0.0,0.0 160.0,30.0 320.0,60.0"' in lines[-1]._repr_html_()
+    for _ in range(3 * notebook.POINTS):
+        show("learn", 0.5, 1.0)
+    assert len(lines[-1].curve) <= notebook.POINTS
+    assert "nan" not in notebook.Line("a", None, (1.0, 1.0))._repr_html_()
+
+
 def test_elsewhere_nothing_is_shown(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert not notebook.in_notebook()

@@ -82,10 +82,10 @@ def train(
         if data is not None or set_:
             raise Refused(f"dibs: {'--data' if data else '--set'} is for a configuration, and {source} is none")
         return _from_instances(source, output, resume, minutes, instances, seed)
+    plan = _overridden(Config.read(source), set_)
     for name, value in (("minutes", minutes), ("instances", instances), ("seed", seed)):
         if value is not None:
             raise Refused(f"dibs: --{name} is for instances; a configuration says it itself: see --set")
-    plan = _overridden(Config.read(source), set_)
     folder = output or Path("runs") / plan.name
     if (folder / "checkpoint.pt").exists() and not resume:
         raise Refused(f"dibs: {folder} holds a run already: go on with --resume, or take another --output")

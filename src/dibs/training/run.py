@@ -81,6 +81,7 @@ class Report:
     phase: str
     share: float | None = None
     line: str = ""
+    loss: float | None = None
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def train(
         show = progress()
 
         def report(now: Report) -> None:
-            show(now.line or now.phase, now.share)
+            show(now.line or now.phase, now.share, now.loss)
 
     return _Run(source, minutes, folder, seed, workers or os.cpu_count() or 1, instances, steps, resume, report)()
 
@@ -162,7 +163,10 @@ class _Run:
         order = np.random.default_rng((seed, 1)).permutation(len(self.given.instances))
         tested = min(max(1, round(TESTED * len(order))), MOST_TESTED)
         if len(order) < 5:
-            raise InputError(f"has {len(order)} instances: at least 5 are needed, more are better", self.given.label)
+            why = f"; {self.given.faults[-1]}" if self.given.faults else ""
+            raise InputError(
+                f"has {len(order)} instances: at least 5 are needed, more are better{why}", self.given.label
+            )
         self.tested = [self.given.instances[i] for i in order[:tested]]
         self.learned = [self.given.instances[i] for i in order[tested:]]
         if self.decided.solved is not None:
@@ -370,7 +374,7 @@ class _Run:
     def _stepped(self, now: Progress) -> None:
         figures = "  ".join(f"{name} {value:.3f}" for name, value in now.figures.items())
         line = now.note or (f"step {now.step:,} of {now.steps:,}  loss {now.loss:.4f}  {figures}" if figures else "")
-        self.report(Report("learn", now.step / now.steps, line))
+        self.report(Report("learn", now.step / now.steps, line, now.loss))
 
     # Judging
 

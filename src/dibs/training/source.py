@@ -20,12 +20,13 @@ from dibs.questions import instance_of
 
 Source = str | Path | Callable[[int], Any] | Iterable[Any]
 
+SHOWN = 20  # faults, at most
 GRIDS_AND_FORMULAS = ("sudoku", "latin", "cnf")
 
 
 @dataclass(frozen=True)
 class Collected:
-    """Instances of one family; `faults` are those that could not be taken, each with its place."""
+    """Instances of one family; `faults` are the first that could not be taken, each with its place, and how many."""
 
     label: str
     instances: list[Instance]
@@ -43,7 +44,8 @@ def collect(source: Source, count: int) -> Collected:
     repeated = 0
     for place, one in drawn:
         if isinstance(one, Exception):
-            faults.append(f"{place}: {_line(one)}")
+            said = _line(one)
+            faults.append(said if said.startswith(place) else f"{place}: {said}")
             continue
         key = _fingerprint(one)
         if key in seen:
@@ -53,6 +55,9 @@ def collect(source: Source, count: int) -> Collected:
         instances.append(one)
         if len(instances) == count:
             break
+    if faults:
+        lost = f"{len(faults)} could not be taken"
+        faults[SHOWN:] = [f"{lost}: these are the first" if len(faults) > SHOWN else lost]
     if repeated:
         faults.append(f"{repeated} of them came twice: each is taken once")
     if not instances:
