@@ -221,6 +221,20 @@ MUTANTS = [
         SESSIONS,
     ),
     Mutant(
+        "assume: what was assumed before refutes",
+        "search/nogoods/assume.py",
+        "there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -2)",
+        "there = True",
+        SESSIONS,
+    ),
+    Mutant(
+        "assume: choices among too few groups",
+        "search/nogoods/propagate.py",
+        "        counts[arrays.LISTED] = 0\n",
+        "        pass\n",
+        SESSIONS,
+    ),
+    Mutant(
         "assume: groups sleep on",
         "search/nogoods/assume.py",
         "    if literal < 0:\n        wake(p, m)",

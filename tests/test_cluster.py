@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
 from threading import Event
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -11,11 +21,13 @@ import dibs
 from dibs import cluster
 from dibs.bench.instances import load
 from dibs.cli import main
+from dibs.compiled import folder
 from dibs.generate import latin, sat
 from dibs.search.plan import Request
 from randoms import stubborn
 from rays import FakeRay
 
+PATIENCE = 240  # seconds; a first start may have to compile
 HOW: dict[str, Any] = {"strategy": "nogoods"}
 
 
@@ -85,3 +97,69 @@ def test_from_the_shell(ray: FakeRay, capsys: pytest.CaptureFixture[str]) -> Non
     for more, why in ((["--proof", "x"], "proof"), (["--all"], "all solutions")):
         assert main(["solve", "4.....1..3.....2", "--cluster", "local", *more]) == 2
         assert why in capsys.readouterr().err
+
+
+HELD = """
+import sys
+from dibs import cluster
+from dibs.cli import main
+
+def _held(*task):
+    import os, time
+    from pathlib import Path
+    from dibs import cluster
+    folder = Path({folder!r})
+    (folder / str(os.getpid())).touch()
+    while not (folder / "gate").exists():
+        time.sleep(0.01)
+    return cluster.{name}(*task)
+
+cluster.{name} = _held
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="signals of POSIX")
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'dibs[cluster]'")
+@pytest.mark.parametrize("name", ["_some", "_turn"])
+def test_a_real_worker_that_is_killed_loses_nothing(name: str, tmp_path: Path) -> None:
+    """Many instances, and one that has no solution on all cores: killed inside a task, where all tasks wait."""
+    if name == "_some":
+        puzzles = [puzzle.line() for puzzle in load("sample17", 12)]
+        expected = [f"{n} SAT {dibs.solve(dibs.Sudoku.parse(line)).solution}" for n, line in enumerate(puzzles, 1)]
+        file, code = tmp_path / "puzzles.txt", 0
+        file.write_text("\n".join(puzzles) + "\n", encoding="utf-8")
+    else:
+        formula = next(one for one in sat(9, variables=60, clauses=290, seed=1) if dibs.solve(one).status == "UNSAT")
+        expected, file, code = ["s UNSATISFIABLE"], tmp_path / "formula.cnf", 20
+        file.write_text(formula.format(), encoding="utf-8")
+    held, home = tmp_path / "held", Path(tempfile.mkdtemp(prefix="r", dir="/tmp"))  # Ray's sockets need a short path
+    held.mkdir()
+    compiled = folder()
+    assert compiled is not None
+    words = ["solve", str(file), "--cluster", "local", "--workers", "2", *(["--strategy", "nogoods"] if code else [])]
+    process = subprocess.Popen(
+        [sys.executable, "-c", HELD.format(folder=str(held), name=name), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"HOME": str(home), "RAY_TMPDIR": str(home), "NUMBA_CACHE_DIR": str(compiled.parent)},
+    )
+    try:
+        end = monotonic() + PATIENCE
+        while len(busy := list(held.iterdir())) < 2:
+            assert process.poll() is None, process.communicate()
+            assert monotonic() < end, "no task has begun"
+            sleep(0.01)
+        os.kill(int(busy[0].name), signal.SIGKILL)
+        (held / "gate").touch()
+        out, _ = process.communicate(timeout=PATIENCE)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        shutil.rmtree(home, ignore_errors=True)
+    assert process.returncode == code, out
+    assert [line for line in expected if line not in out.splitlines()] == [], out
