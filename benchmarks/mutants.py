@@ -229,9 +229,9 @@ MUTANTS = [
     ),
     Mutant(
         "assume: choices among too few groups",
-        "search/nogoods/propagate.py",
-        "        counts[arrays.LISTED] = 0\n",
-        "        pass\n",
+        "search/nogoods/decide.py",
+        "            m.listed[found] = g\n            found += 1",
+        "            m.listed[found] = g\n            found += g % 7 > 0",
         SESSIONS,
     ),
     Mutant(

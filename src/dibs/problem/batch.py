@@ -6,6 +6,7 @@ Both checks say only where all is well beyond doubt; the others go through the s
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,10 @@ def solved(of: Shape, given: Values, values: Values) -> Flags:
     agreeing = (values >= 1) & (values <= of.size) & ((given == 0) | (given == values))
     right: Flags = np.all(agreeing, axis=1)
     full = (1 << of.size) - 1
+    if len(values) == 1:
+        found = np.bitwise_or.reduce(_bit(of)[values[0][_cells(of)]], axis=1)
+        right &= (found == full).all()
+        return right
     for unit in _units(of, _bits(of, values, right)):
         right &= (np.bitwise_or.reduce(unit, axis=1) == full).all(axis=0)
     return right
@@ -55,16 +60,27 @@ def _bits(of: Shape, values: Values, where: Flags) -> Bits:
 
     The k grids lie side by side, so that the operations on units run over long rows.
     """
-    # Wide enough for the sum of n equal values: n * 2 ** (n - 1).
-    kind = np.uint16 if of.size <= 12 else np.uint64
-    bit: Bits = np.zeros(256, kind)
-    bit[1 : of.size + 1] = 1 << np.arange(of.size, dtype=np.uint64)
-    bits: Bits = bit[np.ascontiguousarray(values.T)]
+    bits: Bits = _bit(of)[np.ascontiguousarray(values.T)]
     bits[:, ~where] = 0
     return bits
 
 
-def _units(of: Shape, bits: Bits) -> list[Bits]:
+@cache
+def _bit(of: Shape) -> Bits:
+    """[256] bit v - 1 for the value v, nothing for others."""
+    # Wide enough for the sum of n equal values: n * 2 ** (n - 1).
+    bit: Bits = np.zeros(256, np.uint16 if of.size <= 12 else np.uint64)
+    bit[1 : of.size + 1] = 1 << np.arange(of.size, dtype=np.uint64)
+    return bit
+
+
+@cache
+def _cells(of: Shape) -> NDArray[np.int64]:
+    """[units, n] the cells of each: for a single grid that is quicker than rows side by side."""
+    return np.concatenate([unit[:, :, 0] for unit in _units(of, np.arange(of.cells).reshape(-1, 1))])
+
+
+def _units(of: Shape, bits: NDArray[Any]) -> list[NDArray[Any]]:
     """[n units, n cells, k] of the rows, columns and boxes."""
     n = of.size
     grid = bits.reshape(n, n, -1)

@@ -43,7 +43,7 @@ ROOTED = 24  # of the trail at the root: so many literals are in the log as lemm
 TOLD = 25  # of `told`
 HEARD = 26  # of `heard`
 COVER = 27  # 1: every group is exactly one, as in an exact cover
-LISTED = 28  # of `listed`; 0: the list is not there
+LISTED = 28  # of `listed`, where anything is assumed
 COUNTERS = 29
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more

@@ -188,7 +188,6 @@ def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32], anew: bool) -> No
     for i in range(same, len(assumed)):
         m.assumed[i] = assumed[i]
     counts[arrays.ASSUMED] = len(assumed)
-    counts[arrays.LISTED] = 0
     counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
     counts[arrays.PHASE] = arrays.RUNNING
 

@@ -13,12 +13,12 @@ from dibs.search.nogoods.groups import asleep
 @part
 def choose(p: Problem, m: Memory) -> Int:
     """The group to branch on: the fewest open literals for its weight; -1: every need is met, whatever the weights."""
-    if m.counts[arrays.LEVEL] == m.counts[arrays.ASSUMED] and m.counts[arrays.ASSUMED] > 0:
+    assumed = m.counts[arrays.ASSUMED]
+    if assumed > 0 and m.counts[arrays.LEVEL] == assumed:  # all choices above come after one here
         enlist(p, m)
     best, size, weight = -1, 1.0, 0.0
-    listed = m.counts[arrays.LISTED]
-    for i in range(listed if listed > 0 else len(p.need) - len(p.idle)):
-        g = m.listed[i] if listed > 0 else i
+    for i in range(m.counts[arrays.LISTED] if assumed > 0 else len(p.need) - len(p.idle)):
+        g = m.listed[i] if assumed > 0 else i
         if p.need[g] and m.held[g] == 0 and (best < 0 or m.left[g] * weight < size * m.weight[g]):
             best, size, weight = g, float(m.left[g]), m.weight[g]
     for b in range(len(p.least)):

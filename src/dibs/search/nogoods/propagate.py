@@ -70,8 +70,6 @@ def back(p: Problem, m: Memory, level: Int) -> None:
     if counts[arrays.LEVEL] <= level:
         return
     counts[arrays.AHEAD] = 0
-    if level < counts[arrays.ASSUMED]:
-        counts[arrays.LISTED] = 0
     length = m.mark[level]
     counts[arrays.WORK] += counts[arrays.TRAIL] - length
     for i in range(counts[arrays.TRAIL] - 1, length - 1, -1):
