@@ -3,7 +3,8 @@
     PYTHONPATH=tests/support:examples python benchmarks/solutions.py --problems 5000 --seed 1
 
 Problems with bounds, negations, overlaps and unused literals, formulas and grids, with 0 to 5,000 solutions. Each is
-enumerated under random options, streamed, counted and projected on random variables, by one worker and by two.
+enumerated under random options, streamed, counted and projected on random variables, by one worker and by two; where
+there are few solutions, a session lists them too.
 `--pentominoes 6x10` takes the CPU time of all solutions of a rectangle in place of that.
 """
 
@@ -23,6 +24,7 @@ from judge import as_set, clauses, sets
 from randoms import bounded, formula, formulas, mixture, problem, tight, union
 
 MOST = 5000
+NEAR = 40  # solutions that a session lists, nearest first, at most
 KINDS = (
     tight,
     bounded,
@@ -57,6 +59,13 @@ def one(seed: int, number: int) -> int:
     assert len(listed) == len(set(listed)), (seed, number)
     assert set(listed) == known, (seed, number)
     assert dibs.count_solutions(instance, MOST + 1, **several) == len(known), (seed, number)
+    session = dibs.Session(instance)
+    first = session.solve()
+    assert first.status == ("SAT" if known else "UNSAT"), (seed, number)
+    if 0 < len(known) <= NEAR:
+        listed = [as_set(instance, outcome.solution) for outcome in session.near(first.solution)]
+        assert len(listed) == len(set(listed)), (seed, number)
+        assert set(listed) == known, (seed, number)
     if not isinstance(instance, dibs.Sudoku | dibs.Latin):
         variables = clauses(instance)[0]
         over = (rng.choice(variables, int(rng.integers(1, variables + 1)), replace=False) + 1).tolist()
