@@ -24,7 +24,7 @@ from dibs.model.own_states import failed_state, known_of, states_of
 from dibs.model.tasks import ManySolutionsTask
 from dibs.problem import InputError, Instance
 from dibs.search.root import roots
-from dibs.training import export_states, page, train
+from dibs.training import export_states, judge_guide, page, train
 from dibs.training.run import _Run
 from dibs.training.source import collect
 from dibs.training.verdict import WITH, WITHOUT, Times, Verdict
@@ -482,3 +482,22 @@ def test_instances_without_a_solution_are_learned_from(tmp_path: Path) -> None:
     assert len(states.states) > solved
     again = run._solve()
     assert all(np.array_equal(a.failed, b.failed) for a, b in zip(known, again, strict=True)), "as they were kept"
+
+
+class Counting:
+    """Any network at all: it says the same about all literals."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def log_probabilities(self, structure: dibs.Structure, open_: Any, true: Any) -> Any:
+        self.asked += 1
+        return np.where(true, 0.0, np.where(open_, -1.0, -np.inf))
+
+
+def test_your_own_network_is_judged_like_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.training.verdict.ENGINES", {})
+    network = Counting()
+    verdict = judge_guide(dibs.DiBS(network), rows_and_columns, instances=3, limit=5)
+    assert network.asked
+    assert {one.name: one.solved for one in verdict.times} == {WITH: 3, WITHOUT: 3}

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from dibs.bench.experiment import Row
 from dibs.guide.lazy import LazyGuide, lazy_guide
 from dibs.problem import InputError, Instance
-from dibs.search.contract import Asks, Guide
+from dibs.search.contract import Asks, Guide, Ranks, as_guide
 from dibs.search.guidance import Guidance, suited_name
 from dibs.search.outcome import Outcome
 from dibs.search.root import roots
@@ -59,13 +59,16 @@ class Loads:
 
 
 class Contender:
-    """A row that is ready: its guides are loaded and its code is compiled for instances like `throwaway`."""
+    """A row that is ready: its guides are loaded and its code is compiled for instances like `throwaway`.
 
-    def __init__(self, row: Row, throwaway: Sequence[Instance], loads: Loads) -> None:
+    `own`: a guide that is an object, where the row's request says that there is one.
+    """
+
+    def __init__(self, row: Row, throwaway: Sequence[Instance], loads: Loads, own: Ranks | None = None) -> None:
         assert row.request is not None
-        self.row = row
+        self.row, self._own = row, own
         self.load_seconds: dict[str, float] = {}  # by family
-        self.solver = ready(row.request)
+        self.solver = ready(row.request, own)
         for one in throwaway:
             guide = self._guide(one, loads)
             self._brief(one)
@@ -74,6 +77,8 @@ class Contender:
                 guide.rank(Asks.of(one.structure, [one], root.open, root.true))
 
     def _guide(self, instance: Instance, loads: Loads) -> Guide | None:
+        if self._own is not None:
+            return as_guide(self._own)
         if self.row.guidance.guide is None:
             return None
         family = instance.structure.family

@@ -2,5 +2,6 @@
 
 from dibs.training.run import Trained, train
 from dibs.training.states import export_states
+from dibs.training.verdict import judge_guide
 
-__all__ = ["Trained", "export_states", "train"]
+__all__ = ["Trained", "export_states", "judge_guide", "train"]

@@ -19,10 +19,13 @@ from numpy.typing import NDArray
 
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Row
+from dibs.guide.card import find
 from dibs.problem import Instance
+from dibs.search.contract import Ranks
 from dibs.search.external.registry import ENGINES, installed
 from dibs.search.outcome import Status
 from dibs.search.plan import Request
+from dibs.training.source import Source, collect
 
 Floats = NDArray[np.float64]
 
@@ -129,8 +132,24 @@ class Verdict:
         }
 
 
+def judge_guide(guide: str | Path | Ranks, source: Source, *, instances: int = 100, limit: float = 10.0) -> Verdict:
+    """Judge any guide by the clock, also one that is an object around your own network.
+
+    Args:
+        guide: its name or folder, or an object with `rank(asks)`, such as `dibs.DiBS(your_network)`.
+        source: instances, as `dibs.train` takes them.
+        instances: at most so many.
+        limit: seconds for one.
+
+    Returns:
+        A `Verdict`: what was measured, and a sentence.
+    """
+    found = find(str(guide)) if isinstance(guide, str | Path) else guide
+    return judge(found, collect(source, instances).instances, limit=limit, seconds=inf)
+
+
 def judge(
-    guide: Path,
+    guide: Path | Ranks,
     instances: Sequence[Instance],
     *,
     limit: float,
@@ -140,10 +159,12 @@ def judge(
 ) -> Verdict:
     """Run all contenders on as many of the instances as `seconds` allow, at least on LEAST."""
     limits = {"max_seconds": limit}
-    requests = {WITH: Request("auto", {"guide": str(guide), **limits}), WITHOUT: Request("auto", limits)}
+    own = None if isinstance(guide, Path) else guide
+    named = {"guide": str(guide)} if own is None else {}
+    requests = {WITH: Request("auto", {**named, **limits}, own_guide=own is not None), WITHOUT: Request("auto", limits)}
     requests |= {name: Request(None, limits, engine=name) for name in ENGINES if installed(name)}
     loads, rows = Loads(), [Row(name, one.options, one.guidance, request=one) for name, one in requests.items()]
-    contenders = [Contender(row, instances[:1], loads) for row in rows]
+    contenders = [Contender(row, instances[:1], loads, own if row.name == WITH else None) for row in rows]
     times: dict[str, list[float]] = {row.name: [] for row in rows}
     solved = dict.fromkeys(times, 0)
     begin, done = monotonic(), 0
