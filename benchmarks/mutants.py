@@ -223,7 +223,7 @@ MUTANTS = [
     Mutant(
         "assume: what was assumed before refutes",
         "search/nogoods/assume.py",
-        "there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -2)",
+        "there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -1)",
         "there = True",
         SESSIONS,
     ),

@@ -192,9 +192,10 @@ def analyse(p: Problem, m: Memory) -> Int:
 def span(m: Memory) -> Int:
     """Of how many levels the new nogood's literals are."""
     found = 0
+    m.counts[arrays.SPANS] += 1
     for k in range(m.counts[arrays.LENGTH]):
         level = max(m.level[m.learnt[k]], m.counts[arrays.ASSUMED])  # those of assumptions are one
-        if m.stamp[level] != m.counts[arrays.CONFLICTS]:
-            m.stamp[level] = m.counts[arrays.CONFLICTS]
+        if m.stamp[level] != m.counts[arrays.SPANS]:
+            m.stamp[level] = m.counts[arrays.SPANS]
             found += 1
     return found

@@ -44,7 +44,8 @@ TOLD = 25  # of `told`
 HEARD = 26  # of `heard`
 COVER = 27  # 1: every group is exactly one, as in an exact cover
 LISTED = 28  # of `listed`, where anything is assumed
-COUNTERS = 29
+SPANS = 29  # nogoods whose levels were counted
+COUNTERS = 30
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100

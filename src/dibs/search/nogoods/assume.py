@@ -138,7 +138,7 @@ def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> boo
     if new == len(assumed):
         return False
     for i in range(len(assumed)):
-        m.stamp[assumed[i] + 1] = -2
+        m.stamp[assumed[i] + 1] = -1
     counts[arrays.LENGTH] = counts[arrays.TOUCHED] = counts[arrays.HERE] = 0
     if m.level[literal] > 0:
         doubt(p, m, literal, m.position[literal])
@@ -146,9 +146,9 @@ def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> boo
     there = True
     for i in range(counts[arrays.TOUCHED]):
         cause = m.touched[i]
-        there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -2)
+        there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -1)
     for i in range(len(assumed)):
-        m.stamp[assumed[i] + 1] = -1
+        m.stamp[assumed[i] + 1] = 0
     name(m, assumed, len(assumed), literal)
     if there:
         counts[arrays.PHASE] = arrays.UNSAT
@@ -171,8 +171,6 @@ def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32], anew: bool) -> No
         counts[arrays.RUN_END] = max(0, counts[arrays.RUN_END] - counts[arrays.CONFLICTS])
         counts[arrays.NODES] = counts[arrays.CONFLICTS] = counts[arrays.DEPTH] = 0
         counts[arrays.WORK] = counts[arrays.FURTHEST] = 0
-        for i in range(len(m.stamp)):
-            m.stamp[i] = -1
     if counts[arrays.LEVEL] == 0 and not propagate(p, m):
         hopeless(m)
         return
