@@ -156,10 +156,13 @@ class _Run:
     ) -> None:
         self.folder, self.workers, self.resume, self.report = folder, workers, resume, report
         wanted = instances or int(np.clip(RATE * minutes, LEAST, MOST))
+        begin = monotonic()
         self.given: Collected = collect(source, wanted)
         self.decided = self._begin(
             Decided(self.given.label, minutes, seed, wanted, instances is not None, instances, steps)
         )
+        spent = self.decided.seconds
+        spent["read"] = spent.get("read", 0.0) + monotonic() - begin  # or generate
         order = np.random.default_rng((seed, 1)).permutation(len(self.given.instances))
         tested = min(max(1, round(TESTED * len(order))), MOST_TESTED)
         if len(order) < 5:
@@ -355,6 +358,7 @@ class _Run:
         """Steps that there is time for: a few are tried, on weights of no use."""
         import torch
 
+        from dibs.guide.runtime import compiles
         from dibs.model.tasks import ManySolutionsTask
 
         task = ManySolutionsTask(self._config(1, sources), sources)
@@ -364,7 +368,7 @@ class _Run:
         took = []
         for batch in task.batches(rng)[: 1 + TRIAL]:
             begin = monotonic()
-            for loss in task.losses(module, batch, torch.device("cpu"), rng, compiled=_compiles()):
+            for loss in task.losses(module, batch, torch.device("cpu"), rng, compiled=compiles()):
                 optimiser.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
@@ -394,9 +398,3 @@ class _Run:
 def hash_of(*numbers: int) -> int:
     """A seed from several."""
     return int(np.random.SeedSequence(numbers).generate_state(1, np.uint64)[0] >> np.uint64(16))
-
-
-def _compiles() -> bool:
-    from dibs.guide.runtime import compiles
-
-    return compiles()
