@@ -6,12 +6,14 @@ import copy
 import hashlib
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
@@ -373,3 +375,19 @@ def test_the_digest_is_of_all_that_decides_what_a_guide_says(folder: Path) -> No
 
 def test_card_json_is_plain(folder: Path) -> None:
     assert set(json.loads((folder / "card.json").read_text())) == set(Card.__dataclass_fields__) - set(OPTIONAL)
+
+
+@pytest.mark.parametrize("name", sorted(card.shipped()))
+def test_the_page_about_files_has_the_inputs_of_every_graph(name: str) -> None:
+    folder = card.shipped()[name]
+    known = Card.read(folder)
+    grids = known.family in ("sudoku", "latin")
+    kind = "`transformer`" if known.kind == "transformer" else f"`relational`, {'grids' if grids else 'formulas'}"
+    page = (Path(__file__).parents[2] / "docs" / "GUIDE_FILES.md").read_text(encoding="utf-8")
+    [row] = [line for line in page.splitlines() if line.startswith(f"| {kind}")]
+    said = {word: (dtype, shape.count(",") + 1) for word, dtype, shape in re.findall(r"`(\w+)` (\w+) \[(.*?)\]", row)}
+    kinds = {"tensor(float)": "float32", "tensor(int64)": "int64"}
+    session = onnxruntime.InferenceSession(folder / "model.onnx", providers=["CPUExecutionProvider"])
+    there = {one.name: (kinds[one.type], len(one.shape)) for one in session.get_inputs()}
+    assert there.items() <= said.items()
+    assert {*said} - {*there} <= {"logits", "open"}
