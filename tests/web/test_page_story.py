@@ -192,6 +192,8 @@ def test_a_verdict_stays_and_the_board_is_solved(page: Page) -> None:
     browsers.race(page)
     verdict = page.locator("#sudoku-verdict")
     expect(verdict).to_contain_text("DiBS needs 9.4 times fewer nodes")
+    expect(page.locator("#said")).to_contain_text("DiBS needs 9.4 times fewer nodes")  # to screen readers, and not
+    expect(page.locator("#said")).not_to_have_class(re.compile("shown"))  # once more on the screen
     for words in ("985 nodes", "105 nodes"):
         expect(verdict.locator("li", has_text=words)).to_have_text(re.compile(r"solved, .* nodes, [\d.]+ m?s$"))
     assert board(page) == solve(Sudoku.parse(WRONG_TURN)).solution
@@ -448,6 +450,19 @@ def test_on_a_phone_start_and_trees_are_in_view_together(browser: Browser, addre
         browsers.race(page)
         page.evaluate("document.getElementById('own').scrollIntoView()")
         assert seen(page, "#sudoku-start", "#panel-sudoku canvas", "#panel-sudoku [data-n=nodes]") == []
+
+
+CORNERS = """all => all.flatMap(one => [[0, 0], [one.width - 1, 0], [one.width - 1, one.height - 1]].map(
+  ([x, y]) => [...one.getContext("2d").getImageData(x, y, 1, 1).data].join()))"""
+
+
+@pytest.mark.parametrize("width", [375, 390, 1366])
+def test_trees_have_no_edge_of_another_colour(browser: Browser, address: str, width: int) -> None:
+    """Canvases have whole pixels, and sizes on the page that are not."""
+    with browsers.visiting(browser, address, width=width, height=812) as visit:
+        page = visit.open(f"#f=sudoku&p={WRONG_TURN}")
+        expect(page.locator("#panel-sudoku canvas").first).to_be_visible()
+        assert len(set(page.locator("#panel-sudoku .canvas-box canvas").evaluate_all(CORNERS))) == 1
 
 
 def test_on_a_phone_the_question_is_whole(browser: Browser, address: str) -> None:
