@@ -80,7 +80,8 @@ def test_every_page_fits_and_asks_for_nothing(browser: Browser, size: dict[str, 
 def test_search_works_from_disk(browser: Browser) -> None:
     page = browser.new_page(viewport=SCREEN)  # type: ignore[arg-type]
     page.goto((SITE / "index.html").as_uri())
-    page.fill("input[name=query]", "nogoods")
+    page.wait_for_function("window.component$")  # the theme is there
+    page.locator("input[name=query]").press_sequentially("nogoods")  # it listens to keys
     page.wait_for_selector(".md-search-result__item a", timeout=120_000)
     assert "NOGOODS.html" in (page.get_attribute(".md-search-result__item a", "href") or "")
     page.close()
