@@ -4,7 +4,7 @@ VENV := .venv
 RUNS ?= runs
 BIN := $(VENV)/bin
 
-.PHONY: docs docs-quick dist ten-tasks run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth figure-story results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite families
+.PHONY: docs docs-quick dist ten-tasks run test check quick lowest chromium agreement soak proofs all-options mutants bench-interrupts bench-core bench-adversaries bench-cold bench-engines bench-file bench-formulas bench-mixed bench-page bench-resume bench-published bench-session why-confirmed screenshots figure-depths figure-sizes figure-growth figure-story results clean solutions bench-unique bench-workers agreement-bounded bench-own cpmpy-suite families
 
 run: $(VENV)/.installed
 	$(BIN)/dibs bench baselines
@@ -156,6 +156,10 @@ bench-workers: $(VENV)/.test-installed
 # What it takes to know that a solution is the only one, as ratios to the first solution (PUZZLES=file takes a list of Sudokus).
 bench-unique: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/unique.py $(or $(PUZZLES),25x25)
+
+# What one core solves of published squares, a row for each of FILES (SECONDS=30 a limit other than 10 CPU seconds).
+bench-published: $(VENV)/.test-installed
+	$(BIN)/python benchmarks/published.py $(FILES) $(if $(SECONDS),--seconds $(SECONDS))
 
 # Sessions against fresh calls: digging puzzles, toggling givens, as CPU-time ratios (some minutes).
 bench-session: $(VENV)/.test-installed
