@@ -13,6 +13,7 @@ PolicyName = Literal["auto", "guided", "paper", "plain"]
 
 RUN = 256  # failures of the shortest run of the nogood search, by default
 BOUNDED_RUN = 32  # where groups have bounds
+PROOF_RUN = 4000  # of Sudokus, where more than one solution is asked for: most often there is none to be lucky with
 
 
 class Shares(NamedTuple):
