@@ -133,7 +133,7 @@ bench-formulas: $(VENV)/.test-installed
 bench-own: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/own.py
 
-# A guide for each of six families, 20 minutes each, and what they are worth on fresh instances (five hours; MINUTES=1 SAMPLE=2 to see it work).
+# A guide for each of six families, 20 minutes each, and what they are worth on fresh instances (some hours; MINUTES=1 SAMPLE=2 to see it work).
 FAMILIES := timetable colouring cars roster tiling routes
 families: $(VENV)/.test-installed
 	for name in $(FAMILIES); do test -e runs/families/$$name/verdict.json || \
