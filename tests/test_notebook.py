@@ -46,10 +46,12 @@ def test_a_notebook_shows_one_line_that_changes(shown: list[str], monkeypatch: p
 
 def test_figures_are_a_curve(shown: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[Any] = []
-    display = SimpleNamespace(
-        display=lambda line, display_id: lines.append(line) or SimpleNamespace(update=lines.append)
-    )
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
+
+    def display(line: Any, display_id: bool) -> Any:
+        lines.append(line)
+        return SimpleNamespace(update=lines.append)
+
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     clock = iter(range(10_000))
     monkeypatch.setattr(notebook, "monotonic", lambda: next(clock))
     show = notebook.progress()
