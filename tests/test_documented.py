@@ -59,3 +59,8 @@ def test_the_site_has_every_public_name() -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in root.glob("docs/api/*.md"))
     missing = [name for name in dibs.__all__ if f"::: {getattr(dibs, name).__module__}.{name}\n" not in text]
     assert missing == []
+
+
+def test_no_file_is_too_long_to_read() -> None:
+    files = Path(dibs.__file__).parent.rglob("*.py")
+    assert {path.name: lines for path in files if (lines := len(path.read_text().splitlines())) > 400} == {}

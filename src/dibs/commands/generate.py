@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from dibs.commands.making import Looked, Maker, files, lines, write
+from dibs.commands import families
+from dibs.commands.making import Count, Looked, Seed, command, files, lines, write
 from dibs.commands.source import parse_box
 from dibs.errors import Refused
-from dibs.problem import InputError, Instance, Problem, Sudoku, read_instances
+from dibs.problem import InputError, Instance, Sudoku, read_instances
 from dibs.problem.shape import Box, shape
-from dibs.problem.stored import to_json
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import SIZES, default_box
 
@@ -37,13 +37,11 @@ For example:
 
 app = App(name="generate", help=HELP, help_format="plaintext")
 
-Count = Annotated[int, Parameter(help="how many")]
-Seed = Annotated[int, Parameter(help="the same seed, the same instances")]
 Workers = Annotated[int | None, Parameter(help="how many work at once; default: all cores")]
 OutputFile = Annotated[Path | None, Parameter(name="--output", help="a file; default: standard output")]
-Problems = Annotated[Path | None, Parameter(name="--output", help="a file; for more than one instance a folder")]
 Flag = Parameter(negative="")
-GraphKind = Literal["flat", "geometric"]
+for family in families.COMMANDS:
+    app.command(family)
 
 
 @app.command
@@ -96,7 +94,7 @@ def sudoku(
         )
 
     flags = {"givens": givens, "minimal": minimal, "symmetric": symmetric, "kept": kept}
-    named = _command("sudoku", count, box=f"{boxes[0]}x{boxes[1]}", **flags, seed=seed)
+    named = command("sudoku", count, box=f"{boxes[0]}x{boxes[1]}", **flags, seed=seed)
     return lines(make, count, named, output)
 
 
@@ -124,7 +122,7 @@ def latin(
 
         return generate.latin(count, order=order, holes=holes, balanced=balanced, seed=seed)
 
-    named = _command("latin", count, order=order, holes=holes, balanced=balanced, seed=seed)
+    named = command("latin", count, order=order, holes=holes, balanced=balanced, seed=seed)
     return lines(make, count, named, output)
 
 
@@ -154,163 +152,8 @@ def sat(
 
         return generate.sat(count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
 
-    named = _command("sat", count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
+    named = command("sat", count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
     target = files(count, output, f"uf{variables}-", ".cnf", "formulas")
-    return write(make, count, target, lambda i, formula: f"c {named}; number {i + 1}\n{formula.format()}")
-
-
-@app.command
-def timetable(
-    count: Count = 1,
-    /,
-    *,
-    classes: Annotated[int, Parameter(help="classes of the school")] = 40,
-    teachers: Annotated[int, Parameter(help="its teachers, as many as classes or more")] = 40,
-    hours: Annotated[int, Parameter(help="hours of the week")] = 40,
-    fixed: Annotated[float, Parameter(help="share of the plan that is given")] = 0.46,
-    away: Annotated[float, Parameter(help="share of a teacher's free hours in which they are away")] = 0.0,
-    seed: Seed = 0,
-    output: Problems = None,
-) -> int:
-    """Timetables of a school, a part of which is fixed, as problems in JSON.
-
-    Each can be completed. One goes to standard output or to the file
-    --output; more of them to the folder --output. Number i is the one of seed
-    SEED + i - 1. `dibs train dibs.generate.timetable:family` learns from such
-    instances.
-
-    For example:
-      dibs generate timetable 20 --classes 36 --teachers 36 --hours 36 --output weeks
-    """
-    from dibs.generate.timetable import timetable as made
-
-    how: dict[str, Any] = {"classes": classes, "teachers": teachers, "hours": hours, "fixed": fixed, "away": away}
-    return _problems(lambda i: made(i, **how), count, seed, output, "timetables", "week-")
-
-
-@app.command
-def colouring(
-    count: Count = 1,
-    /,
-    *,
-    nodes: Annotated[int, Parameter(help="nodes of the graph")] = 200,
-    colours: Annotated[int, Parameter(help="how many colours, 3 or more")] = 8,
-    degree: Annotated[float, Parameter(help="neighbours of a node, on the average")] = 26.0,
-    fixed: Annotated[float, Parameter(help="share of the nodes whose colour is given")] = 0.15,
-    kind: Annotated[GraphKind, Parameter(help="which nodes are joined")] = "flat",
-    seed: Seed = 0,
-    output: Problems = None,
-) -> int:
-    """Graphs to be coloured, a part of which is, as problems in JSON.
-
-    Each can be coloured. flat: all nodes have as many neighbours of each
-    other colour. geometric: near points of a square are neighbours. Files and
-    seeds are as for timetables.
-
-    For example:
-      dibs generate colouring 20 --nodes 250 --output graphs
-    """
-    from dibs.generate.colouring import colouring as made
-
-    how: dict[str, Any] = {"nodes": nodes, "colours": colours, "degree": degree, "fixed": fixed, "kind": kind}
-    return _problems(lambda i: made(i, **how), count, seed, output, "graphs", "graph-")
-
-
-@app.command
-def cars(
-    count: Count = 1,
-    /,
-    *,
-    cars: Annotated[int, Parameter(help="cars of a line")] = 60,
-    use: Annotated[float, Parameter(help="cars with an option, of all that its workshop could take")] = 0.95,
-    seed: Seed = 0,
-    output: Problems = None,
-) -> int:
-    """Lines of cars to be sequenced (CSPLib 001), as problems in JSON.
-
-    Each has a solution. Files and seeds are as for timetables.
-
-    For example:
-      dibs generate cars 20 --cars 60 --use 0.9 --output lines
-    """
-    from dibs.generate.cars import cars as made
-
-    return _problems(lambda i: made(i, count=cars, use=use), count, seed, output, "lines", "line-")
-
-
-@app.command
-def roster(
-    count: Count = 1,
-    /,
-    *,
-    nurses: Annotated[int, Parameter(help="nurses of the ward, 4 or more")] = 20,
-    days: Annotated[int, Parameter(help="days of the plan, 7 or more")] = 28,
-    fixed: Annotated[float, Parameter(help="share of the plan that is given")] = 0.5,
-    seed: Seed = 0,
-    output: Problems = None,
-) -> int:
-    """Rosters of nurses, a part of which is agreed, as problems in JSON.
-
-    Each can be completed. Every shift is covered; nobody works more than five
-    days of seven, more than was agreed, or too soon. Files and seeds are as
-    for timetables.
-
-    For example:
-      dibs generate roster 20 --nurses 12 --days 21 --output wards
-    """
-    from dibs.generate.roster import roster as made
-
-    how: dict[str, Any] = {"nurses": nurses, "days": days, "fixed": fixed}
-    return _problems(lambda i: made(i, **how), count, seed, output, "rosters", "ward-")
-
-
-@app.command
-def tiling(
-    count: Count = 1,
-    /,
-    *,
-    rows: Annotated[int, Parameter(help="rows of the board, 4 or more")] = 10,
-    columns: Annotated[int, Parameter(help="its columns; the cells are a multiple of 5")] = 14,
-    fixed: Annotated[float, Parameter(help="share of the pieces that lie already")] = 0.0,
-    seed: Seed = 0,
-    output: Problems = None,
-) -> int:
-    """Boards for pentominoes that may not be turned, as problems in JSON.
-
-    Each can be tiled with its pieces. Files and seeds are as for timetables.
-
-    For example:
-      dibs generate tiling 20 --rows 10 --columns 12 --output boards
-    """
-    from dibs.generate.tiling import tiling as made
-
-    how: dict[str, Any] = {"rows": rows, "columns": columns, "fixed": fixed}
-    return _problems(lambda i: made(i, **how), count, seed, output, "boards", "board-")
-
-
-@app.command
-def routes(
-    count: Count = 1,
-    /,
-    *,
-    size: Annotated[int, Parameter(help="rows and columns of the grid")] = 18,
-    routes: Annotated[int, Parameter(help="how many routes fill it")] = 18,
-    seed: Seed = 0,
-    output: Problems = None,
-) -> int:
-    """Routes that fill a grid and do not cross, as formulas in DIMACS form.
-
-    Each has a solution. The ends of the routes are given; the formula does
-    not say what it is about. Files and seeds are as for timetables.
-
-    For example:
-      dibs generate routes 20 --size 12 --routes 10 --output grids
-    """
-    from dibs.generate.routes import routes as made
-
-    named = _command("routes", count, size=size, routes=routes, seed=seed)
-    target = files(count, output, "grid-", ".cnf", "formulas")
-    make = _seeded(lambda i: made(i, size=size, count=routes), count, seed)
     return write(make, count, target, lambda i, formula: f"c {named}; number {i + 1}\n{formula.format()}")
 
 
@@ -340,7 +183,7 @@ def low_clue(
 
         return generate.low_clue(count, givens=givens, start=begin, seed=seed, progress=looked)
 
-    return lines(make, count, _command("low-clue", count, givens=givens, start=start, seed=seed), output, looked)
+    return lines(make, count, command("low-clue", count, givens=givens, start=start, seed=seed), output, looked)
 
 
 @app.command
@@ -365,7 +208,7 @@ def hard(
 
         return generate.hard(count, nodes=nodes, level=level, seed=seed, progress=looked)
 
-    named = _command("hard", count, nodes=f"{nodes:g}", level=level, seed=seed)
+    named = command("hard", count, nodes=f"{nodes:g}", level=level, seed=seed)
     return lines(make, count, named, output, looked)
 
 
@@ -401,32 +244,8 @@ def doubted(
 
         return generate.doubted(count, _denoiser(guide), doubt=doubt, seed=seed, progress=looked)
 
-    named = _command("doubted", count, guide=guide, doubt=f"{doubt:g}", seed=seed)
+    named = command("doubted", count, guide=guide, doubt=f"{doubt:g}", seed=seed)
     return lines(make, count, named, output, looked)
-
-
-def _problems(made: Callable[[int], Problem], count: int, seed: int, output: Path | None, what: str, stem: str) -> int:
-    """`count` problems from `seed` on."""
-    target = files(count, output, stem, ".json", what)
-    return write(_seeded(made, count, seed), count, target, lambda i, one: to_json(cast(Problem, one)))
-
-
-def _seeded(made: Callable[[int], Instance], count: int, seed: int) -> Maker:
-    def make() -> Iterable[Instance]:
-        made(seed)  # what makes no sense is said before a file is begun
-        return (made(seed + i) for i in range(count))
-
-    return make
-
-
-def _command(kind: str, count: int, **flags: object) -> str:
-    """The command that makes the same again, for the comment in the first line."""
-    given = [f"--{name}" if value is True else f"--{name} {value}" for name, value in flags.items() if _is_given(value)]
-    return " ".join(["dibs generate", kind, str(count), *given])
-
-
-def _is_given(value: object) -> bool:
-    return value is not None and value is not False
 
 
 def _box(size: int | None, box: str | None) -> Box:

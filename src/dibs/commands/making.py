@@ -7,7 +7,9 @@ from itertools import chain
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Event, Thread
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+from cyclopts import Parameter
 
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.output import FileOutput, FolderOutput, Output, writing
@@ -19,6 +21,8 @@ from dibs.search.tree import kernel_ready
 READ_AHEAD = 64
 PATIENCE = 0.1  # seconds between two looks at Ctrl-C
 
+Count = Annotated[int, Parameter(help="how many")]
+Seed = Annotated[int, Parameter(help="the same seed, the same instances")]
 Maker = Callable[[], Iterable[Instance]]
 Made = TypeVar("Made")
 
@@ -143,3 +147,13 @@ def aside(make: Callable[[], Iterable[Made]], stop: Event) -> Iterator[Made]:
         stop.set()
         while not ready.empty():  # room for the thread to see it
             ready.get_nowait()
+
+
+def command(kind: str, count: int, **flags: object) -> str:
+    """The command that makes the same again, for the comment in the first line."""
+    given = [f"--{name}" if value is True else f"--{name} {value}" for name, value in flags.items() if _is_given(value)]
+    return " ".join(["dibs generate", kind, str(count), *given])
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False
