@@ -285,6 +285,19 @@ def test_a_red_box_does_not_stay(page: Page) -> None:
     expect(cell).not_to_have_class(re.compile("conflict"))
 
 
+def test_what_is_loaded_goes_before_what_was_edited(page: Page) -> None:
+    def slowly(route: Route) -> None:
+        page.wait_for_timeout(200)
+        route.continue_()
+
+    page.route("**/api/read", slowly)
+    page.locator("#board [aria-rowindex='1'] [aria-colindex='1']").click()
+    page.keyboard.press("7")  # a moment later the candidates would be asked for
+    page.locator("#text").fill(WRONG_TURN[:36] + "11" + WRONG_TURN[38:])
+    page.keyboard.press("Enter")
+    expect(page.locator("#about-board")).to_contain_text("23 givens")
+
+
 def test_a_contradiction_is_shown_on_the_board(page: Page) -> None:
     """The only value of r5c1 that leads to a solution is 4: another one contradicts some of the givens."""
     page.locator("#text").fill(WRONG_TURN[:36] + "1" + WRONG_TURN[37:])

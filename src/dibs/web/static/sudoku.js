@@ -21,6 +21,7 @@ export class Sudoku {
     this.tried = null; // values of the board while a race is played
     this.heat = null; // {text, steps, entropy}
     this.reading = new Latest();
+    this.loading = 0; // puzzles on their way
     this.believing = new Latest();
     this.board = new Board($("board"), {
       enter: (cell, value) => this.enter(cell, value),
@@ -175,6 +176,7 @@ export class Sudoku {
 
   // Takes a puzzle as text; what is wrong with it is said below the board.
   async load(text, box) {
+    this.loading += 1;
     try {
       const signal = this.reading.signal();
       const read = await post("/api/read", { family: "sudoku", text, ...(box ? { box } : {}) }, signal);
@@ -185,6 +187,8 @@ export class Sudoku {
     } catch (error) {
       if (error.name !== "AbortError") this.errors([error.message]);
       return false;
+    } finally {
+      this.loading -= 1;
     }
   }
 
@@ -201,7 +205,10 @@ export class Sudoku {
     }
   }
 
+  // What is being loaded goes before what is on the board, and what is read need not be read again.
   async refresh() {
+    if (this.loading) this.ask();
+    if (this.loading || this.read) return;
     try {
       this.take(await post("/api/read", this.problem, this.reading.signal()));
     } catch (error) {
