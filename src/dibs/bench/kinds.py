@@ -18,8 +18,9 @@ from dibs.problem.latin import LARGEST as LARGEST_LATIN
 from dibs.search.guidance import suited_to
 from dibs.sets import SETS, how
 
-Family = Literal["latin", "sudoku", "sat", "published", "timetable", "colouring", "cars", "roster", "tiling", "routes"]
-OWN = get_args(Family)[4:]  # each a function of that name in a module of `dibs.generate`, as it is by default
+Own = Literal["timetable", "colouring", "cars", "roster", "tiling", "routes"]
+Family = Literal["latin", "sudoku", "sat", "published", Own]
+OWN = get_args(Own)  # each a function of that name in a module of `dibs.generate`, as it is by default
 
 LEAST = 5  # variables of a formula: with fewer there are not as many different clauses as it would have
 LARGEST_SUDOKU = 36

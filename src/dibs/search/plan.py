@@ -28,7 +28,7 @@ from dibs.search.options import (
     OF_TREE,
     Options,
 )
-from dibs.search.policies import BOUNDED_RUN, FREE, POLICIES, PROOF_RUN, RUN, shares
+from dibs.search.policies import FREE, POLICIES, shares, shortest_run
 
 OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
@@ -291,12 +291,11 @@ class Request:
         after = options.guide_after
         if after is not None and "guide_after" not in explicit:
             after = min(after, shares(structure).guide_after)
-        run = PROOF_RUN if structure.family == "sudoku" and options.max_solutions > 1 else RUN
         return replace(
             options,
             strategy="nogoods",
             root=explicit.get("root", "singles" if "level" in explicit or structure.family == "cnf" else "locked"),
-            restart_base=explicit.get("restart_base", BOUNDED_RUN if structure.bounded else run),
+            restart_base=explicit.get("restart_base", shortest_run(structure, options.max_solutions)),
             guide_after=after,
             **{name: getattr(usual, name) for name in OF_TREE if name in OPTIONS},
         )

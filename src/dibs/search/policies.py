@@ -37,6 +37,13 @@ def shares(structure: Structure) -> Shares:
     return found._replace(tree=OWN_TREE if structure.family == "problem" else inf)
 
 
+def shortest_run(structure: Structure, solutions: int) -> int:
+    """Failures of the shortest run of the nogood search, where so many solutions are asked for."""
+    if structure.bounded:
+        return BOUNDED_RUN
+    return PROOF_RUN if structure.family == "sudoku" and solutions > 1 else RUN
+
+
 @dataclass(frozen=True)
 class Policy:
     """A way to search by name: data, no code."""
