@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
-from importlib import import_module
-from inspect import signature
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,6 @@ import pytest
 
 import tiny
 from dibs import CNF, Instance, Latin, Sudoku, generate, read_instances
-from dibs.commands.families import COMMANDS
 from dibs.generate import doubting
 from dibs.problem.reading import Family
 from shell import PUZZLE, SEARCHED, Run, runner
@@ -359,15 +356,3 @@ def test_a_timetable_that_makes_no_sense(run: Run, tmp_path: Path) -> None:
     result = run("generate", "timetable", "--classes", 5, "--teachers", 3, "--output", tmp_path / "week.json")
     assert result.complaint.startswith("dibs: classes = 5, teachers = 3")
     assert not any(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one.__name__)
-def test_defaults_are_those_of_the_generator(command: Callable[..., int]) -> None:
-    """Else `dibs bench families`, which calls it, would have other instances than the command makes."""
-    made = getattr(import_module(f"dibs.generate.{command.__name__}"), command.__name__)
-    asked = signature(command).parameters
-    for name, one in signature(made).parameters.items():
-        if name != "seed":
-            at = command.__name__ if name == "count" else name  # of what it is named for
-            assert asked[at].default == one.default, name
-    assert len(asked) == len(signature(made).parameters) + 2  # and how many instances, and where they go

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from shutil import copy
 
 import pytest
 
 import dibs
+import dibs.commands.generate
+import dibs.generate
 from dibs.bench.instances import load
+from dibs.bench.kinds import InstanceKind
 from dibs.bench.records import Store
 from dibs.cli import main
+from dibs.generate.families import families
 from dibs.search.external.registry import ENGINES, External
 from dibs.solving import solver
 from judge import solutions
 from randoms import mixture
 from templates.family import Assignment
+from templates.generator import family as generator_family
+from templates.generator import generator
 from templates.guide import Template
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "examples" / "templates"
@@ -33,6 +42,34 @@ def test_a_family() -> None:
     with pytest.raises(ValueError, match="person 4, task 0: both are numbers from 0 to 3"):
         Assignment(4, {4: 0})
     assert dibs.solve(problem, engine="cadical195").status == "SAT"
+
+
+@pytest.fixture
+def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The generator stands in the folder of generators."""
+    copy(TEMPLATES / "generator.py", tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(dibs.generate, "__path__", [*dibs.generate.__path__, str(tmp_path)])
+        patch.delitem(sys.modules, dibs.commands.generate.__name__)  # to be made anew, and there again afterwards
+        families.cache_clear()
+        yield
+    families.cache_clear()
+
+
+def test_a_generator(added: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is a command and a kind of instances, with nothing said elsewhere."""
+    teams = tmp_path / "teams"
+    assert main(["generate", "generator", "2", "--people", "9", "--seed", "3", "--output", str(teams)]) == 0
+    made = [dibs.read_problem(teams / f"team-{i}.json") for i in (1, 2)]
+    assert [one.given.tolist() for one in made] == [generator(seed, people=9).given.tolist() for seed in (3, 4)]
+    assert main(["generate", "generator", "--help"]) == 0
+    assert "--people INT   how many people, and tasks [default: 20]" in capsys.readouterr().out
+    [default] = InstanceKind(family="generator").made(1, 5)
+    assert isinstance(default, dibs.Problem)
+    assert default.given.tolist() == generator(5).given.tolist()
+    assert {dibs.solve(one).status for one in (default, *made, generator_family(1))} == {"SAT"}
+    assert main(["generate", "generator", "--people", "1"]) == 2
+    assert capsys.readouterr().err.startswith("dibs: people = 1")
 
 
 def test_a_guide() -> None:

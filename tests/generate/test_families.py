@@ -9,6 +9,7 @@ import pytest
 import dibs
 from dibs.generate.cars import CAPACITY, cars, spread
 from dibs.generate.colouring import colouring
+from dibs.generate.families import families
 from dibs.generate.roster import roster
 from dibs.generate.routes import routes
 from dibs.generate.tiling import _turned, tiling
@@ -21,16 +22,20 @@ SMALL: list[tuple[Make, dict[str, Any]]] = [
     (colouring, {"nodes": 40, "colours": 4, "degree": 9}),
     (colouring, {"nodes": 40, "colours": 4, "degree": 9, "fixed": 0.0}),
     (colouring, {"nodes": 40, "colours": 4, "degree": 9, "kind": "geometric"}),
-    (cars, {"count": 20, "use": 0.8}),
+    (cars, {"cars": 20, "use": 0.8}),
     (roster, {"nurses": 5, "days": 9, "fixed": 0.2}),
     (tiling, {"rows": 5, "columns": 6}),
     (tiling, {"rows": 5, "columns": 6, "fixed": 0.4}),
-    (routes, {"size": 5, "count": 3}),
+    (routes, {"size": 5, "routes": 3}),
 ]
 
 
 def _content(problem: Any) -> Any:
     return problem.clauses if isinstance(problem, dibs.CNF) else (problem.groups, problem.given.tolist())
+
+
+def test_none_is_left_out() -> None:
+    assert {make.__name__ for make, _ in SMALL} == set(families())
 
 
 @pytest.mark.parametrize(("make", "how"), SMALL)
@@ -77,7 +82,7 @@ def test_the_hidden_line_keeps_to_its_workshops_and_uses_them(most: int, window:
         (roster, {"fixed": -0.1}, "fixed = -0.1"),
         (tiling, {"rows": 7, "columns": 8}, "a multiple of 5 cells"),
         (tiling, {"fixed": 1.0}, "fixed = 1.0: a share below 1"),
-        (routes, {"size": 5, "count": 9}, "of 3 cells each"),
+        (routes, {"size": 5, "routes": 9}, "of 3 cells each"),
     ],
 )
 def test_what_makes_no_sense_is_refused(make: Make, how: dict[str, Any], complaint: str) -> None:
@@ -115,7 +120,7 @@ def test_a_tiling_covers_every_cell_once_with_all_pieces() -> None:
 
 def test_routes_join_their_ends() -> None:
     size, count = 6, 4
-    formula = routes(3, size=size, count=count)
+    formula = routes(3, size=size, routes=count)
     true = {v for v in dibs.solve(formula).solution if v > 0}
     route = [next(r for r in range(count) if count * cell + r + 1 in true) for cell in range(size * size)]
     ends = [v for [v] in (clause for clause in formula.clauses if len(clause) == 1) if v <= count * size * size]

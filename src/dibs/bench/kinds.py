@@ -6,21 +6,18 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from math import isqrt
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
+from dibs import generate
+from dibs.generate.families import OwnFamily, families
 from dibs.problem import InputError, Instance
 from dibs.problem.latin import LARGEST as LARGEST_LATIN
 from dibs.search.guidance import suited_to
 from dibs.sets import SETS, how
-
-Own = Literal["timetable", "colouring", "cars", "roster", "tiling", "routes"]
-Family = Literal["latin", "sudoku", "sat", "published", Own]
-OWN = get_args(Own)  # each a function of that name in a module of `dibs.generate`, as it is by default
 
 LEAST = 5  # variables of a formula: with fewer there are not as many different clauses as it would have
 LARGEST_SUDOKU = 36
@@ -30,7 +27,7 @@ LARGEST_SUDOKU = 36
 class InstanceKind:
     """Which instances are generated, or taken from a published set. A setting that its family does not have is None."""
 
-    family: Family
+    family: str  # one of NEEDS, or a family of `dibs.generate.families` with the settings that it has by default
     order: int | None = None  # of a Latin square
     holes: float | None = None  # a fraction of its cells, or a number of them
     balanced: bool | None = None  # as many holes in every row and column; otherwise anywhere
@@ -46,20 +43,19 @@ class InstanceKind:
         "sudoku": ("size", "kept"),
         "sat": ("variables",),
         "published": ("set",),
-        **dict.fromkeys(OWN, ()),
     }
     TAKES: ClassVar[dict[str, tuple[str, ...]]] = {  # as well
         "latin": ("balanced",),
         "published": ("order", "filled"),
-        **dict.fromkeys(OWN, ("trained",)),
     }
 
     def __post_init__(self) -> None:
-        if self.family not in get_args(Family):
-            raise ValueError(f"family = {self.family!r}: choose one of {', '.join(get_args(Family))}")
-        needs = self.NEEDS[self.family]
+        if self.own is None and self.family not in self.NEEDS:
+            raise ValueError(f"family = {self.family!r}: choose one of {', '.join([*self.NEEDS, *families()])}")
+        needs = self.NEEDS.get(self.family, ())
+        takes = ("trained",) if self.own else self.TAKES.get(self.family, ())
         for key, value in self.settings().items():
-            if key not in ("family", *needs, *self.TAKES.get(self.family, ())):
+            if key not in ("family", *needs, *takes):
                 raise ValueError(f"{key} = {value!r} is not a setting of the family {self.family}")
         if lacking := next((key for key in needs if getattr(self, key) is None), None):
             raise ValueError(f"the family {self.family} needs {' and '.join(needs)}: there is no {lacking}")
@@ -91,6 +87,11 @@ class InstanceKind:
         return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property
+    def own(self) -> OwnFamily | None:
+        """What is generated, where it is neither a grid nor a random formula."""
+        return families().get(self.family)
+
+    @property
     def label(self) -> str:
         """`latin 25, 40 %`, `sudoku 25x25, 44 % kept`, `sat 50`, `qwh 50, 30 % filled`: what records and tables say."""
         if self.family == "latin":
@@ -101,12 +102,12 @@ class InstanceKind:
         if self.family == "published":
             share = "" if self.filled is None else f", {100 * self.filled:.3g} % filled"
             return " ".join(str(part) for part in (self.set, self.order) if part is not None) + share
-        return self.family if self.family in OWN else f"sat {self.variables}"
+        return self.family if self.own else f"sat {self.variables}"
 
     @property
     def guide(self) -> str | None:
         """Guide `auto` for its instances, if there is one."""
-        if self.family in OWN:
+        if self.own:
             return self.trained
         family: str = "cnf" if self.family == "sat" else self.family
         cells = (self.size or 0) ** 2
@@ -138,13 +139,10 @@ class InstanceKind:
 
     def made(self, count: int, seed: int) -> Iterator[Instance]:
         """So many instances; more of them begin with the same ones. Of a published set, as many as are there."""
-        from dibs import generate
-
         if self.set is not None:
             return self._imported(count, seed)
-        if self.family in OWN:
-            one = getattr(import_module(f"dibs.generate.{self.family}"), self.family)
-            return map(one, range(seed, seed + count))
+        if self.own:
+            return map(self.own.make, range(seed, seed + count))
         if self.family == "latin":
             assert self.order is not None
             assert self.holes is not None

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
-from dibs.commands import families
+from dibs.commands.families import command_of
 from dibs.commands.making import Count, Looked, Seed, command, files, lines, write
 from dibs.commands.source import parse_box
 from dibs.errors import Refused
+from dibs.generate.families import families
 from dibs.problem import InputError, Instance, Sudoku, read_instances
 from dibs.problem.shape import Box, shape
 from dibs.problem.structure import Level
@@ -40,8 +41,8 @@ app = App(name="generate", help=HELP, help_format="plaintext")
 Workers = Annotated[int | None, Parameter(help="how many work at once; default: all cores")]
 OutputFile = Annotated[Path | None, Parameter(name="--output", help="a file; default: standard output")]
 Flag = Parameter(negative="")
-for family in families.COMMANDS:
-    app.command(family)
+for family in families().values():
+    app.command(command_of(family))
 
 
 @app.command

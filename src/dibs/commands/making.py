@@ -149,7 +149,7 @@ def aside(make: Callable[[], Iterable[Made]], stop: Event) -> Iterator[Made]:
             ready.get_nowait()
 
 
-def command(kind: str, count: int, **flags: object) -> str:
+def command(kind: str, count: int, /, **flags: object) -> str:
     """The command that makes the same again, for the comment in the first line."""
     given = [f"--{name}" if value is True else f"--{name} {value}" for name, value in flags.items() if _is_given(value)]
     return " ".join(["dibs generate", kind, str(count), *given])

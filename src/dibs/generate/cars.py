@@ -11,15 +11,30 @@ from numpy.typing import NDArray
 
 from dibs.problem.own import Bounds, Problem
 
+SEVERAL, FILES = "lines", "line-"
 CAPACITY = ((1, 2), (2, 3), (1, 3), (2, 5), (1, 5))  # p of q for each option, as in CSPLib's problem 001
 
 
-def cars(seed: int, *, count: int = 60, use: float = 0.95) -> Problem:
-    """Literals are (place in the line, class). `use`: cars with an option, of all that its workshop could take."""
-    if count < 10 or not 0 < use <= 1:
-        raise ValueError(f"count = {count}, use = {use}: at least 10 cars, and a share up to 1")
-    rng = np.random.default_rng((seed, count))
-    line = np.stack([spread(count, most, window, use, rng) for most, window in CAPACITY], axis=1)
+def cars(seed: int, *, cars: int = 60, use: float = 0.95) -> Problem:
+    """Lines of cars to be sequenced (CSPLib 001), as problems in JSON.
+
+    Each has a solution. Files and seeds are as for timetables.
+
+    For example:
+      dibs generate cars 20 --cars 60 --use 0.9 --output lines
+
+    Args:
+        seed: which instance.
+        cars: cars of a line
+        use: cars with an option, of all that its workshop could take
+
+    Returns:
+        A problem. Its literals are (place in the line, class of the car there).
+    """
+    if cars < 10 or not 0 < use <= 1:
+        raise ValueError(f"cars = {cars}, use = {use}: at least 10 cars, and a share up to 1")
+    rng = np.random.default_rng((seed, cars))
+    line = np.stack([spread(cars, most, window, use, rng) for most, window in CAPACITY], axis=1)
     classes, demand = np.unique(line, axis=0, return_counts=True)
     order = rng.permutation(len(classes))
     return sequenced(classes[order], demand[order], CAPACITY)
@@ -66,4 +81,4 @@ def sequenced(classes: NDArray[np.bool_], demand: NDArray[np.int64], capacity: t
 def family(seed: int) -> Problem:
     """What `dibs train dibs.generate.cars:family` learns: lines of all lengths, from easy to hard."""
     rng = np.random.default_rng((seed, 1))
-    return cars(seed, count=int(rng.integers(20, 71)), use=float(rng.uniform(0.85, 0.97)))
+    return cars(seed, cars=int(rng.integers(20, 71)), use=float(rng.uniform(0.85, 0.97)))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dibs.problem.own import Bounds, Problem
 
+SEVERAL, FILES = "graphs", "graph-"
 Kind = Literal["flat", "geometric"]
 Ints = NDArray[np.int64]
 
@@ -29,10 +30,26 @@ def colouring(
     fixed: float = 0.15,
     kind: Kind = "flat",
 ) -> Problem:
-    """Literal `colours` * i + c: node i has the colour c.
+    """Graphs to be coloured, a part of which is, as problems in JSON.
 
-    `degree`: neighbours of a node, on the average; `fixed`: share of the nodes whose colour is given. With 0 the
-    colours of a clique are, so that no two colours can change places.
+    Each can be coloured. flat: all nodes have as many neighbours of each
+    other colour. geometric: near points of a square are neighbours. Files and
+    seeds are as for timetables.
+
+    For example:
+      dibs generate colouring 20 --nodes 250 --output graphs
+
+    Args:
+        seed: which instance.
+        nodes: nodes of the graph
+        colours: how many colours, 3 or more
+        degree: neighbours of a node, on the average
+        fixed: share of the nodes whose colour is given
+        kind: which nodes are joined
+
+    Returns:
+        A problem. Literal `colours` * i + c: node i has the colour c. With `fixed` 0 the colours of a clique are given,
+        so that no two colours can change places.
     """
     if colours < 3 or nodes < 3 * colours:
         raise ValueError(f"nodes = {nodes}, colours = {colours}: at least 3 colours, and 3 nodes of each, are needed")

@@ -14,13 +14,31 @@ from numpy.typing import NDArray
 
 from dibs.problem.own import Bounds, Problem
 
+SEVERAL, FILES = "rosters", "ward-"
 EARLY, LATE, NIGHT, OFF = range(4)
 WINDOW, MOST = 7, 5  # of so many days that follow one another, nobody works more
 SOON = {LATE: (EARLY,), NIGHT: (EARLY, LATE)}  # on the day after
 
 
 def roster(seed: int, *, nurses: int = 20, days: int = 28, fixed: float = 0.5) -> Problem:
-    """Literal 4 (`days` * nurse + day) + shift. `fixed`: share of the plan that is given."""
+    """Rosters of nurses, a part of which is agreed, as problems in JSON.
+
+    Each can be completed. Every shift is covered; nobody works more than five
+    days of seven, more than was agreed, or too soon. Files and seeds are as
+    for timetables.
+
+    For example:
+      dibs generate roster 20 --nurses 12 --days 21 --output wards
+
+    Args:
+        seed: which instance.
+        nurses: nurses of the ward, 4 or more
+        days: days of the plan, 7 or more
+        fixed: share of the plan that is given
+
+    Returns:
+        A problem. Literal 4 (`days` * nurse + day) + shift: early, late, night, off.
+    """
     if nurses < 4 or days < WINDOW:
         raise ValueError(f"nurses = {nurses}, days = {days}: at least 4 nurses and {WINDOW} days")
     if not 0 <= fixed <= 1:

@@ -12,15 +12,31 @@ import numpy as np
 
 from dibs.problem import CNF
 
+SEVERAL, FILES = "formulas", "grid-"
 MIXED = 10  # moves for each cell, which make the hidden path a random one
 SHORTEST = 3  # cells of a route
 
 
-def routes(seed: int, *, size: int = 18, count: int = 18) -> CNF:
-    """`count` routes on a `size` x `size` grid. Variable `count` * cell + r + 1: it is on route r; then joints."""
-    cells = size * size
-    if size < 3 or not 2 <= count <= cells // SHORTEST:
-        raise ValueError(f"size = {size}, count = {count}: 3 or more rows, 2 routes or more of {SHORTEST} cells each")
+def routes(seed: int, *, size: int = 18, routes: int = 18) -> CNF:
+    """Routes that fill a grid and do not cross, as formulas in DIMACS form.
+
+    Each has a solution. The ends of the routes are given; the formula does
+    not say what it is about. Files and seeds are as for timetables.
+
+    For example:
+      dibs generate routes 20 --size 12 --routes 10 --output grids
+
+    Args:
+        seed: which instance.
+        size: rows and columns of the grid
+        routes: how many routes fill it
+
+    Returns:
+        A formula. Variable `routes` * cell + r + 1: the cell is on route r. Then come the joints of two cells.
+    """
+    cells, count = size * size, routes
+    if size < 3 or not 2 <= routes <= cells // SHORTEST:
+        raise ValueError(f"size = {size}, routes = {routes}: 3 or more rows, 2 routes or more of {SHORTEST} cells each")
     rng = np.random.default_rng((seed, size, count))
     path = _path(size, rng)
     length = SHORTEST + rng.multinomial(cells - SHORTEST * count, np.full(count, 1 / count))
@@ -71,4 +87,4 @@ def family(seed: int) -> CNF:
     """What `dibs train dibs.generate.routes:family` learns: grids of several sizes."""
     rng = np.random.default_rng((seed, 1))
     size = int(rng.integers(8, 17))
-    return routes(seed, size=size, count=size)
+    return routes(seed, size=size, routes=size)

@@ -11,6 +11,8 @@ from dibs.problem.own import Bounds, Problem
 
 Cells = tuple[tuple[int, int], ...]
 
+SEVERAL, FILES = "boards", "board-"
+
 # The twelve pentominoes, row by row
 SHAPES = (
     *(".## ##. .#.", "#####", "#### #...", "##.. .###", "### ##.", "### .#. .#."),
@@ -20,7 +22,22 @@ TRIES = 20_000  # places that are looked at for a tiling, before another one is 
 
 
 def tiling(seed: int, *, rows: int = 10, columns: int = 14, fixed: float = 0.0) -> Problem:
-    """Literals are the places of pieces. `fixed`: share of the pieces that lie already."""
+    """Boards for pentominoes that may not be turned, as problems in JSON.
+
+    Each can be tiled with its pieces. Files and seeds are as for timetables.
+
+    For example:
+      dibs generate tiling 20 --rows 10 --columns 12 --output boards
+
+    Args:
+        seed: which instance.
+        rows: rows of the board, 4 or more
+        columns: its columns; the cells are a multiple of 5
+        fixed: share of the pieces that lie already
+
+    Returns:
+        A problem. Its literals are the places of pieces.
+    """
     if rows * columns % 5 or min(rows, columns) < 4:
         raise ValueError(f"rows = {rows}, columns = {columns}: 4 or more of each, and a multiple of 5 cells")
     if not 0 <= fixed < 1:

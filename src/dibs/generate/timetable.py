@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from dibs.problem.own import Bounds, Problem
 
+SEVERAL, FILES = "timetables", "week-"
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
@@ -18,9 +19,26 @@ Bools = NDArray[np.bool_]
 def timetable(
     seed: int, *, classes: int = 40, teachers: int = 40, hours: int = 40, fixed: float = 0.46, away: float = 0.0
 ) -> Problem:
-    """Literals are (class, hour, teacher of the class who is there).
+    """Timetables of a school, a part of which is fixed, as problems in JSON.
 
-    `fixed`: share of the plan that is given; `away`: share of a teacher's free hours in which nobody can have them.
+    Each can be completed. One goes to standard output or to the file
+    --output; more of them to the folder --output. Number i is the one of seed
+    SEED + i - 1. `dibs train dibs.generate.timetable:family` learns from such
+    instances.
+
+    For example:
+      dibs generate timetable 20 --classes 36 --teachers 36 --hours 36 --output weeks
+
+    Args:
+        seed: which instance.
+        classes: classes of the school
+        teachers: its teachers, as many as classes or more
+        hours: hours of the week
+        fixed: share of the plan that is given
+        away: share of a teacher's free hours in which they are away
+
+    Returns:
+        A problem. Its literals are (class, hour, teacher of the class who is there).
     """
     if classes < 2 or hours < 2 or teachers < classes:
         raise ValueError(
