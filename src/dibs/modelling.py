@@ -12,18 +12,20 @@ outcome[seat["Bob"]]
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dibs.problem.linear import Unequal, counted, impossible_bounds
 from dibs.problem.modelled import Modelled, Solution, Variable
-from dibs.problem.own import Bounds, Not
+from dibs.problem.own import Bounds, Not, checked_features
 from dibs.problem.stored import save_problem
 from dibs.questions import Solutions, solutions
 from dibs.search.outcome import Outcome
 from dibs.solving import solve
 
 __all__ = ["Model"]
+
+Numbers = Mapping[str, float]  # features, by name
 
 
 class Literal:
@@ -92,7 +94,7 @@ class Choice:
 class Model:
     """Variables and what is said about them; `problem` makes literals and groups of it.
 
-    `role` names a kind of group, for messages, plots and guides.
+    `role` names a kind of group, for messages, plots and guides; `features` are numbers of a group for guides.
     """
 
     def __init__(self) -> None:
@@ -101,6 +103,7 @@ class Model:
         self._choices: list[Bounds] = []
         self._groups: list[Bounds] = []
         self._given: list[Any] = []
+        self._features: dict[int, dict[str, float]] = {}  # of some literals
 
     # Variables
 
@@ -163,38 +166,54 @@ class Model:
 
     # What is said about them
 
-    def at_most(self, most: int, literals: Iterable[Literal], role: str | None = None) -> None:
+    def at_most(
+        self, most: int, literals: Iterable[Literal], role: str | None = None, features: Numbers | None = None
+    ) -> None:
         """At most so many are true.
 
         Args:
             most: how many.
             literals: which.
             role: the name of this kind of group.
+            features: numbers for guides, by name.
         """
-        self.between(0, most, literals, role)
+        self.between(0, most, literals, role, features)
 
-    def at_least(self, least: int, literals: Iterable[Literal], role: str | None = None) -> None:
+    def at_least(
+        self, least: int, literals: Iterable[Literal], role: str | None = None, features: Numbers | None = None
+    ) -> None:
         """At least so many are true.
 
         Args:
             least: how many.
             literals: which.
             role: the name of this kind of group.
+            features: numbers for guides, by name.
         """
         listed = list(literals)
-        self.between(least, max(least, len(listed)), listed, role)
+        self.between(least, max(least, len(listed)), listed, role, features)
 
-    def exactly(self, count: int, literals: Iterable[Literal], role: str | None = None) -> None:
+    def exactly(
+        self, count: int, literals: Iterable[Literal], role: str | None = None, features: Numbers | None = None
+    ) -> None:
         """Exactly so many are true.
 
         Args:
             count: how many.
             literals: which.
             role: the name of this kind of group.
+            features: numbers for guides, by name.
         """
-        self.between(count, count, literals, role)
+        self.between(count, count, literals, role, features)
 
-    def between(self, least: int, most: int, literals: Iterable[Literal], role: str | None = None) -> None:
+    def between(
+        self,
+        least: int,
+        most: int,
+        literals: Iterable[Literal],
+        role: str | None = None,
+        features: Numbers | None = None,
+    ) -> None:
         """At least `least` and at most `most` of the literals are true.
 
         Args:
@@ -202,6 +221,7 @@ class Model:
             most: at most so many.
             literals: which.
             role: the name of this kind of group.
+            features: numbers for guides, by name.
         """
         members = [self._own(literal) for literal in literals]
         seen: set[Any] = set()
@@ -213,7 +233,8 @@ class Model:
             about = ", ".join(dict.fromkeys(repr(self._owner[_number(member)]) for member in members[:3]))
             where = "; ".join(filter(None, [role, f"about {about}" + (", ..." if len(members) > 3 else "")]))
             raise ValueError(f"{impossible} ({where})")
-        self._groups.append(Bounds(least, most, members, role))
+        numbers = None if features is None else checked_features(features, role or "a group")
+        self._groups.append(Bounds(least, most, members, role, features=numbers))
 
     def linear(
         self,
@@ -222,6 +243,7 @@ class Model:
         least: int | None = None,
         most: int | None = None,
         role: str | None = None,
+        features: Numbers | None = None,
     ) -> None:
         """`least` <= sum of coefficient x literal <= `most`; all coefficients are of one size, some may be negative.
 
@@ -230,6 +252,7 @@ class Model:
             least: of the sum.
             most: of the sum.
             role: the name of this kind of group.
+            features: numbers for guides, by name.
         """
         signed = [(c, self._own(literal), literal) for c, literal in terms]
         try:
@@ -238,14 +261,18 @@ class Model:
             )
         except Unequal as error:
             raise ValueError(f"{self._shown(error.variable - 1)}: {error}") from None
-        self.between(found.least, found.most, [Literal(self, abs(z) - 1, z > 0) for z in found.literals], role)
+        literals = [Literal(self, abs(z) - 1, z > 0) for z in found.literals]
+        self.between(found.least, found.most, literals, role, features)
 
-    def all_different(self, choices: Iterable[Choice], role: str | None = None) -> None:
+    def all_different(
+        self, choices: Iterable[Choice], role: str | None = None, features: Numbers | None = None
+    ) -> None:
         """No two of the choices have the same value.
 
         Args:
             choices: which.
             role: the name of this kind of group.
+            features: numbers for guides, by name.
         """
         listed = list(choices)
         places: dict[Any, list[int]] = {}
@@ -259,7 +286,8 @@ class Model:
             names = ", ".join(repr(choice.name) for choice in listed[:3])
             raise ValueError(f"{names}, ...: {len(listed)} choices cannot differ, they have {len(places)} values")
         every = len(places) == len(listed)  # then each value is taken: that follows, and it helps propagation
-        self._groups += [Bounds(int(every), 1, members, role, implied=every) for members in places.values()]
+        numbers = None if features is None else checked_features(features, role or "a group")
+        self._groups += [Bounds(int(every), 1, members, role, every, numbers) for members in places.values()]
 
     def implies(self, premise: Literal | Sequence[Literal], conclusion: Literal) -> None:
         """If the premise holds, or all of them, so does the conclusion.
@@ -300,6 +328,25 @@ class Model:
             raise ValueError(f"{literal!r} is of another model")
         return literal.number if literal.positive else Not(literal.number)
 
+    def feature(self, literal: Literal, **numbers: float) -> None:
+        """Numbers that guides may go by, such as a cost; no search looks at them, and what is not said is 0.
+
+        Args:
+            literal: which.
+            **numbers: by name.
+
+        Examples:
+            >>> import dibs
+            >>> m = dibs.Model()
+            >>> seat = m.choice("Ann", ["left", "right"])
+            >>> m.feature(seat == "left", wish=2)
+            >>> m.problem().structure.features.literals["wish"].tolist()
+            [2.0, 0.0]
+        """
+        if isinstance(number := self._own(literal), Not):
+            raise ValueError(f"{literal!r} is a negation: it has no features")
+        self._features.setdefault(number, {}).update(checked_features(numbers, repr(literal)))
+
     # What can be done with it
 
     def problem(self) -> Modelled:
@@ -314,6 +361,7 @@ class Model:
             tuple(self._variables.values()),
             groups=[*self._choices, *self._groups],
             given=self._given,
+            features=self._features,
         )
 
     def solve(self, **options: Any) -> Outcome:

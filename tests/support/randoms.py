@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 import numpy as np
 
@@ -178,9 +179,7 @@ def union(rng: np.random.Generator) -> Problem:
     parts = [_part(rng) for _ in range(int(rng.integers(2, 5)))]
     total = sum(part.literals for part in parts)
     places = rng.permutation(total).tolist()
-    groups: dict[str, list[list[int]]] = {
-        name: [] for name in ("exactly_one", "at_most_one", "at_least_one", "implied")
-    }
+    groups: dict[str, Any] = {name: [] for name in ("exactly_one", "at_most_one", "at_least_one", "implied")}
     decide: list[int] = []
     given: list[int] = []
     first = 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dibs.model.config import Config
     from dibs.model.tasks import Sources
     from dibs.model.train import Progress
-    from dibs.training.run import Report
+    from dibs.training.record import Report
 
 
 def train(

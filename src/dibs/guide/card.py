@@ -24,7 +24,7 @@ KINDS = ("relational", "transformer")
 FAMILIES = ("sudoku", "latin", "cnf", "problem")  # problem: any, by the kinds of its groups
 PLAIN, BOUNDED = 2, 4  # features of a kind of groups, without what they need and have room for, and with it
 GROUPS = ("cell", "line", "box")  # kinds of groups of grids and formulas
-OPTIONAL = ("calibration", "kinds", "parameters")  # fields of a card
+OPTIONAL = ("calibration", "kinds", "parameters", "features")  # fields of a card
 CARD = "card.json"
 GUIDE = "guide"  # the folder of a guide within that of its training
 WEIGHTS = "model.safetensors"  # of relational guides, for compiled code
@@ -41,6 +41,7 @@ LAYERS = 256  # and heads
 PARAMETERS = 2**28  # of a transformer's blocks
 CALIBRATION = 100.0  # either way
 NAMES, NAME = 64, 200  # kinds of groups, and characters of the name of one
+TINY, HUGE = 1e-30, 1e30  # what features may be divided by
 EXTERNAL = b"\x0a\x08location"  # how ONNX begins to say that a tensor is in another file
 
 
@@ -61,6 +62,8 @@ CONFIG: dict[str, dict[str, Range]] = {
         "settled": Range(0, 1, needed=False, whole=False),  # no more rounds where log-probabilities change by less
         "kinds": Range(1, NAMES, needed=False),  # of groups, if they are not those of a grid
         "bounds": Range(0, 1, needed=False),  # 1: what groups need and have room for is an input
+        "literal_features": Range(0, NAMES, needed=False),  # of the user's own
+        "group_features": Range(0, NAMES, needed=False),
     },
     "transformer": {
         "cells": Range(1, 36**2),
@@ -75,6 +78,19 @@ CONFIG: dict[str, dict[str, Range]] = {
         "loops": Range(1, LAYERS, needed=False),  # how often the state goes through the blocks
     },
 }
+
+
+class OwnFeatures(NamedTuple):
+    """Features of the user's own that a network takes: the name of each, and what its numbers are divided by."""
+
+    literals: tuple[tuple[str, float], ...] = ()
+    groups: tuple[tuple[str, float], ...] = ()
+
+    def as_dict(self) -> dict[str, dict[str, float]]:
+        return {"literals": dict(self.literals), "groups": dict(self.groups)}
+
+
+NO_FEATURES = OwnFeatures()
 
 
 @dataclass(frozen=True)
@@ -93,6 +109,7 @@ class Card:
     calibration: tuple[float, float] = (0.0, 0.0)  # a and b of `loops.temper`; optional on a card
     kinds: tuple[str, ...] = GROUPS  # what its groups are called, the cells first; optional on a card
     parameters: int = 0  # how many numbers the weights are; 0: see the header of `WEIGHTS`
+    features: OwnFeatures = NO_FEATURES  # optional on a card
 
     @classmethod
     def read(cls, folder: Path) -> Card:
@@ -119,6 +136,7 @@ class Card:
         """Twelve digits of a hash of all that decides what the guide says: weights, graph, sizes, calibration."""
         parts = [self.kind, self.config, self.family, self.calibration, self.sha256]
         parts += [self.kinds] if self.kinds != GROUPS else []
+        parts += [self.features] if any(self.features) else []
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -182,6 +200,7 @@ def _checked(table: Any, path: str) -> dict[str, Any]:
         "calibration": _calibration(table.get("calibration", [0.0, 0.0]), path),
         "kinds": _kinds(table.get("kinds", list(GROUPS)), table["config"].get("kinds", len(GROUPS)), path),
         "parameters": parameters,
+        "features": _features(table.get("features", {}), table["config"], path),
     }
 
 
@@ -203,6 +222,17 @@ def _kinds(names: Any, count: int, path: str) -> tuple[str, ...]:
     if good and len(names) == count and len(set(names[1:])) == count - 1:  # the first has its place, not its name
         return tuple(names)
     raise InputError(f"'kinds' must be {count} different names of kinds of groups; {AGAIN}", path)
+
+
+def _features(table: Any, config: dict[str, Any], path: str) -> OwnFeatures:
+    found = []
+    for what, key in (("literals", "literal_features"), ("groups", "group_features")):
+        own: Any = table.get(what, {}) if isinstance(table, dict) else None
+        good = isinstance(own, dict) and len(own) == config.get(key, 0)
+        if not good or not all(len(name) <= NAME and _number(by, TINY, HUGE) for name, by in own.items()):
+            raise InputError(f"'features' must have {config.get(key, 0)} names of {what}, a number each; {AGAIN}", path)
+        found.append(tuple((name, float(by)) for name, by in own.items()))
+    return OwnFeatures(*found)
 
 
 def _check_config(kind: str, config: dict[str, Any], path: str) -> None:

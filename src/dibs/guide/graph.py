@@ -7,6 +7,7 @@ In a state of a search on a grid such a group has no open literals anyway, but b
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.compiled import entry
-from dibs.guide.card import GROUPS, PLAIN
+from dibs.guide.card import GROUPS, NO_FEATURES, PLAIN, TINY, OwnFeatures
 from dibs.guide.relations import Cells, cells_of
 from dibs.problem.structure import Structure, per_structure
 
@@ -24,6 +25,7 @@ KINDS = GROUPS
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float32]
 
 
 class Groups(NamedTuple):
@@ -34,6 +36,8 @@ class Groups(NamedTuple):
     kind: Ints  # [groups] of each group: an index of the kinds, ascending
     least: Ints  # [groups] at least so many members are true
     most: Ints  # [groups] and at most
+    own: Floats  # [L, literal features] numbers of the user's own
+    group_own: Floats  # [groups, group features]
 
 
 class Graph(NamedTuple):
@@ -43,8 +47,8 @@ class Graph(NamedTuple):
     """
 
     # For each kind the sums of 1/size and 1/size^2 of the literal's groups of it, where bounds count also of what they
-    # need and have room for, over size; and 1
-    features: NDArray[np.float32]  # [N, features]
+    # need and have room for, over size; 1; and what the user has said of the literal
+    features: Floats  # [N, features]
     member: Ints  # [E] literals, group by group
     start: Ints  # [G] where each group's members begin
     link: Ints  # [E] groups, literal by literal
@@ -55,6 +59,7 @@ class Graph(NamedTuple):
     literal: Ints  # [N] its number in the structure
     least: Ints  # [G] open members that a group needs
     most: Ints  # [G] and has room for
+    group_own: Floats  # [G, group features] what the user has said of each group
 
 
 class Named(NamedTuple):
@@ -94,25 +99,48 @@ def unknown_kind(structure: Structure, kinds: tuple[str, ...]) -> str | None:
     return next((name for name in named_groups(structure).names if name not in kinds[1:]), None)
 
 
-_laid: WeakKeyDictionary[Structure, dict[tuple[str, ...], Groups]] = WeakKeyDictionary()
+_laid: WeakKeyDictionary[Structure, dict[tuple[tuple[str, ...], OwnFeatures], Groups]] = WeakKeyDictionary()
 
 
-def groups_of(structure: Structure, kinds: tuple[str, ...] = KINDS) -> Groups:
-    """The groups of a structure's literals by these kinds, found once; ValueError where there is a kind more."""
+def groups_of(structure: Structure, kinds: tuple[str, ...] = KINDS, own: OwnFeatures = NO_FEATURES) -> Groups:
+    """The groups of a structure's literals by these kinds, found once; ValueError where there is a kind more.
+
+    Features of the user's own that the structure does not have are 0.
+    """
     known = _laid.setdefault(structure, {})
-    found = known.get(kinds)
+    found = known.get((kinds, own))
     if found is None:
-        found = known[kinds] = _groups(structure, kinds)
+        found = known[kinds, own] = _groups(structure, kinds, own)
     return found
 
 
-def _groups(structure: Structure, kinds: tuple[str, ...]) -> Groups:
+def own_features(structures: Iterable[Structure]) -> OwnFeatures:
+    """All features that these have, by name; each is to be divided by the largest number that there is."""
+    most: tuple[dict[str, float], dict[str, float]] = {}, {}
+    for structure in structures:
+        for found, columns in zip(most, structure.features, strict=True):
+            for name, numbers in columns.items():
+                found[name] = max(found.get(name, 0.0), float(np.abs(numbers).max(initial=0)))
+    return OwnFeatures(*(tuple((name, by if by > TINY else 1.0) for name, by in sorted(one.items())) for one in most))
+
+
+def _scaled(columns: Mapping[str, Floats], names: tuple[tuple[str, float], ...], count: int) -> Floats:
+    """[count, names] the numbers of each name over what it is divided by."""
+    found = np.zeros((count, len(names)), np.float32)
+    for i, (name, by) in enumerate(names):
+        if name in columns:
+            found[:, i] = columns[name] / by
+    return found
+
+
+def _groups(structure: Structure, kinds: tuple[str, ...], own_: OwnFeatures) -> Groups:
     if (name := unknown_kind(structure, kinds)) is not None:
         raise ValueError(f"there are no weights for groups of the kind {name!r}, only for {', '.join(kinds)}")
     cells, (others, kind, names) = cells_of(structure), named_groups(structure)
     kind = np.array([kinds.index(name, 1) for name in names], np.int64)[kind]
     own = cells.group >= 0
     least, most = structure.least.astype(np.int64), structure.most.astype(np.int64)
+    said = _scaled(structure.features.groups, own_.groups, structure.groups)
     order = np.argsort(kind, kind="stable")
     others, kind = others[order], kind[order]
     if np.array_equal(np.append(cells.group, others), np.arange(structure.groups)):
@@ -125,6 +153,8 @@ def _groups(structure: Structure, kinds: tuple[str, ...]) -> Groups:
         np.append(np.zeros(len(own), np.int64), kind),
         np.append(np.where(own, least[cells.group], 0), least[others]),
         np.append(np.where(own, most[cells.group], 1), most[others]),
+        _scaled(structure.features.literals, own_.literals, structure.literals),
+        np.concatenate([np.where(own[:, None], said[cells.group], 0), said[others]]).astype(np.float32),
     )
 
 
@@ -158,7 +188,7 @@ def graph_of(
 
 
 @entry()
-def _link(open_, true, group, begin, kind, least, most, kinds, per):  # type: ignore[no-untyped-def]
+def _link(open_, true, group, begin, kind, least, most, own, group_own, kinds, per):  # type: ignore[no-untyped-def]
     states, literals = open_.shape
     groups = len(kind)
     size = np.zeros((states, groups), np.int64)
@@ -180,6 +210,7 @@ def _link(open_, true, group, begin, kind, least, most, kinds, per):  # type: ig
     first = np.zeros(kinds + 1, np.int64)
     fill = np.zeros(states * groups, np.int64)
     needs, room = np.zeros(states * groups, np.int64), np.zeros(states * groups, np.int64)
+    said = np.zeros((states * groups if group_own.shape[1] else 0, group_own.shape[1]), np.float32)
     total = at = 0
     for k in range(kinds):
         for s in range(states):
@@ -190,10 +221,12 @@ def _link(open_, true, group, begin, kind, least, most, kinds, per):  # type: ig
                     needs[total] = max(least[g] - held[s, g], 0)
                     room[total] = min(most[g] - held[s, g], size[s, g])
                     at += size[s, g]
+                    for f in range(group_own.shape[1]):
+                        said[total, f] = group_own[g, f]
                     total += 1
         first[k + 1] = total
     start = fill[:total].copy()
-    features = np.zeros((count, per * kinds + 1), np.float32)
+    features = np.zeros((count, per * kinds + 1 + own.shape[1]), np.float32)
     member, link = np.zeros(edges, np.int64), np.zeros(edges, np.int64)
     place, cell = np.zeros(count, np.int64), np.zeros(count, np.int64)
     state, literal = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -221,5 +254,8 @@ def _link(open_, true, group, begin, kind, least, most, kinds, per):  # type: ig
                 if kind[g] == 0:
                     cell[i] = to
             features[i, per * kinds] = 1
+            for f in range(own.shape[1]):
+                features[i, per * kinds + 1 + f] = own[v, f]
             i += 1
-    return features, member, start, link, place, first, cell, state, literal, needs[:total].copy(), room[:total].copy()
+    needs, room, said = needs[:total].copy(), room[:total].copy(), said[:total].copy()
+    return features, member, start, link, place, first, cell, state, literal, needs, room, said

@@ -9,16 +9,16 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from threading import Timer
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dibs.clock import left
 from dibs.compiled import entry, part
-from dibs.guide.card import BOUNDED, PLAIN
+from dibs.guide.card import NO_FEATURES, OwnFeatures
 from dibs.guide.graph import KINDS, groups_of
-from dibs.guide.tiles import COLUMNS, LOWEST, ROWS, ZERO, fill, norm, product, receive, send, shift
+from dibs.guide.tiles import LOWEST, ROWS, ZERO, copy, fill, norm, product, receive, send, shift
+from dibs.guide.weights import Weights
 from dibs.problem.structure import Structure
 
 Bools = NDArray[np.bool_]
@@ -28,86 +28,6 @@ Ints = NDArray[np.int64]
 EVERY = 8  # rounds from one look at the log-probabilities to the next
 FLOOR = np.float32(-3)  # of a log-probability: what is as unlikely may become ever more so
 LONG = 20_000  # literals times rounds of an answer that takes some 20 ms: a longer one looks at the time
-
-
-class Weights(NamedTuple):
-    """The weights of `dibs.model.relational.Relational`, transposed for products from the right and padded to tiles."""
-
-    enter: Floats  # [features, w]
-    given: Floats  # [features, w]
-    norm: Floats  # [2, w] scale and shift
-    pre: Floats  # [w, w]
-    pre_bias: Floats  # [w]
-    inner: Floats  # [kinds, w, w]
-    inner_bias: Floats  # [kinds, w]
-    message: Floats  # [kinds, w, w]
-    own: Floats  # [w, w]
-    out: Floats  # [w, w]
-    out_bias: Floats  # [w]
-    last: Floats  # [2, w]
-    score: Floats  # [w]
-    score_bias: Floats  # [1] says something where a cell may stay empty; elsewhere it is 0
-
-    @classmethod
-    def of(cls, tensors: dict[str, Floats], width: int, number: int = len(KINDS)) -> Weights:
-        """From the tensors of model.safetensors, by their names in the module; ValueError if they are not its own."""
-        _check(tensors, width, number)
-        kinds = range(number)
-        return cls(
-            enter=_padded(tensors["enter.weight"].T, 0, 1),
-            given=_padded(tensors["given.weight"].T, 0, 1),
-            norm=_padded(np.stack([tensors["norm.weight"], tensors["norm.bias"]]), 0, 1),
-            pre=_padded(tensors["pre.weight"].T, 1, 1),
-            pre_bias=_padded(tensors["pre.bias"], 1),
-            inner=np.stack([_padded(tensors[f"inner.{k}.weight"].T, 1, 1) for k in kinds]),
-            inner_bias=np.stack([_padded(tensors[f"inner.{k}.bias"], 1) for k in kinds]),
-            message=np.stack([_padded(tensors[f"message.{k}.weight"].T, 1, 1) for k in kinds]),
-            own=_padded(tensors["own.weight"].T, 1, 1),
-            out=_padded(tensors["out.weight"].T, 1, 1),
-            out_bias=_padded(tensors["out.bias"], 1),
-            last=_padded(np.stack([tensors["last.weight"], tensors["last.bias"]]), 0, 1),
-            score=_padded(tensors["score.weight"][0], 1),
-            score_bias=tensors["score.bias"] * np.float32(tensors["enter.weight"].shape[1] > PLAIN * number + 1),
-        )
-
-    def tensors(self, width: int) -> dict[str, Floats]:
-        """The way back: by the names in the module, without the padding."""
-        inner, message = self.inner[:, :width, :width], self.message[:, :width, :width]
-        found = {"score.weight": self.score[None, :width], "score.bias": self.score_bias}
-        found |= {f"{name}.weight": getattr(self, name)[:, :width].T for name in ("enter", "given")}
-        found |= {f"{name}.weight": getattr(self, name)[:width, :width].T for name in ("pre", "own", "out")}
-        found |= {f"{name}.bias": getattr(self, f"{name}_bias")[:width] for name in ("pre", "out")}
-        for name in ("norm", "last"):
-            found |= {f"{name}.weight": getattr(self, name)[0, :width], f"{name}.bias": getattr(self, name)[1, :width]}
-        for k in range(len(inner)):
-            found |= {f"inner.{k}.weight": inner[k].T, f"inner.{k}.bias": self.inner_bias[k, :width]}
-            found[f"message.{k}.weight"] = message[k].T
-        return {name: np.ascontiguousarray(tensor) for name, tensor in found.items()}
-
-
-def _check(tensors: dict[str, Floats], width: int, kinds: int) -> None:
-    """Exactly the tensors of a module of this width, none missing, none too many."""
-    square, line = (width, width), (width,)
-    per = BOUNDED if np.shape(tensors.get("enter.weight"))[1:] == (BOUNDED * kinds + 1,) else PLAIN
-    features = (width, per * kinds + 1)
-    wanted: dict[str, tuple[int, ...]] = {"enter.weight": features, "given.weight": features}
-    for name in ("norm", "last"):
-        wanted |= {f"{name}.weight": line, f"{name}.bias": line}
-    for name in ("pre", "out", *(f"inner.{k}" for k in range(kinds))):
-        wanted |= {f"{name}.weight": square, f"{name}.bias": line}
-    for name in ("own", *(f"message.{k}" for k in range(kinds))):
-        wanted[f"{name}.weight"] = square
-    wanted |= {"score.weight": (1, width), "score.bias": (1,)}
-    found = {name: tensor.shape for name, tensor in tensors.items() if tensor.dtype == np.float32}
-    if found != wanted:
-        wrong = sorted(name for name in tensors.keys() | wanted.keys() if found.get(name) != wanted.get(name))
-        raise ValueError(f"{wrong[0]} is not as in a relational denoiser of width {width}")
-
-
-def _padded(array: Floats, *axes: int) -> Floats:
-    """Zeros after the end of each axis that has a 1, up to whole tiles: they stay 0 through all rounds."""
-    extra = [(0, -size % COLUMNS * axis) for size, axis in zip(array.shape, axes, strict=True)]
-    return np.ascontiguousarray(np.pad(array, extra), np.float32)
 
 
 @part
@@ -165,13 +85,16 @@ def _network(  # type: ignore[no-untyped-def]
 
 @part
 def _enter(  # type: ignore[no-untyped-def]
-    count, literal, group, begin, kind, least, most, size, held, per, features, enter, given_, wide, h, given
+    count, literal, group, begin, kind, least, most, own, size, held, per, features, enter, given_, wide, h, given
 ):
     """The features of each literal (as `dibs.guide.graph` has them), and the two products with them."""
     for i in range(count):
         v = literal[i]
         features[:] = 0
-        features[-1] = 1
+        one = len(features) - 1 - own.shape[1]
+        features[one] = 1
+        for f in range(own.shape[1]):
+            features[one + 1 + f] = own[v, f]
         for e in range(begin[v], begin[v + np.uintp(1)]):
             g = group[e]
             if size[g] == 0:
@@ -191,6 +114,21 @@ def _enter(  # type: ignore[no-untyped-def]
             for j in range(np.uintp(wide)):
                 h[row + j] += value * enter[f, j]
                 given[row + j] += value * given_[f, j]
+
+
+@part
+def _say(kind, size, number, group_own, inner_bias, about, wide, said):  # type: ignore[no-untyped-def]
+    """The rows `said` of groups: the bias of their kind, and what the user has said of them."""
+    for g in range(len(kind)):
+        if size[g] == 0:
+            continue
+        row = np.uintp(number[g] * np.uintp(wide))
+        for j in range(np.uintp(wide)):
+            said[row + j] = inner_bias[kind[g], j]
+        for f in range(group_own.shape[1]):
+            value = group_own[g, f]
+            for j in range(np.uintp(wide)):
+                said[row + j] += value * about[kind[g], f, j]
 
 
 @part
@@ -228,16 +166,18 @@ def _change(score, count, cell, top, mass, before):  # type: ignore[no-untyped-d
 
 
 @entry(fastmath={"contract", "reassoc", "nsz"})
-def logits(open_, true, group, begin, kind, least, most, weights, width, rounds, settled, stop):  # type: ignore[no-untyped-def]
+def logits(  # type: ignore[no-untyped-def]
+    open_, true, group, begin, kind, least, most, own_, group_own, weights, width, rounds, settled, stop
+):
     """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 
-    `group` to `most`: the `Groups` of the literals; `width` without padding. Also
+    `group` to `group_own`: the `Groups` of the literals; `width` without padding. Also
     how many rounds each state had: all, or until no log-probability changed by more than `settled` over EVERY rounds.
     Once `stop` [1] is set, which another thread may do, nobody wants the answer: what there is returns.
     """
     states, literals = open_.shape
     groups, wide, kinds = len(kind), weights.pre.shape[0], len(weights.inner)
-    per = (len(weights.enter) - 1) // kinds
+    per = (len(weights.enter) - 1 - own_.shape[1]) // kinds
     rows = 0
     for s in range(states):
         rows = max(rows, open_[s].sum())
@@ -258,10 +198,17 @@ def logits(open_, true, group, begin, kind, least, most, weights, width, rounds,
     z, x = np.zeros(rows * wide, np.float32), np.zeros(rows * wide, np.float32)
     sums, inside = np.zeros(room * wide, np.float32), np.zeros(room * wide, np.float32)
     message, nothing = np.zeros(room * wide, np.float32), np.zeros(wide, np.float32)
+    told = group_own.shape[1] > 0
+    said = np.zeros(room * wide if told else 0, np.float32)
     # Addresses from here on. Numba frees an array after the last line that names it: see the end.
     at_h, at_given, at_z, at_x = h.ctypes.data, given.ctypes.data, z.ctypes.data, x.ctypes.data
     at_sums, at_inside, at_message = sums.ctypes.data, inside.ctypes.data, message.ctypes.data
-    at_nothing, at_norm, at_last = nothing.ctypes.data, weights.norm.ctypes.data, weights.last.ctypes.data
+    at_said, at_nothing, at_norm, at_last = (
+        said.ctypes.data,
+        nothing.ctypes.data,
+        weights.norm.ctypes.data,
+        weights.last.ctypes.data,
+    )
     pre, own, out = weights.pre.ctypes.data, weights.own.ctypes.data, weights.out.ctypes.data
     pre_bias, out_bias = weights.pre_bias.ctypes.data, weights.out_bias.ctypes.data
     inner, inner_bias = weights.inner.ctypes.data, weights.inner_bias.ctypes.data
@@ -271,9 +218,11 @@ def logits(open_, true, group, begin, kind, least, most, weights, width, rounds,
             open_, true, s, group, begin, kind, least, most, wide, literal, size, held, number, edge, at, first, cell
         )
         _enter(
-            count, literal, group, begin, kind, least, most, size, held, per, features, weights.enter, weights.given,
-            wide, h, given,
+            count, literal, group, begin, kind, least, most, own_, size, held, per, features, weights.enter,
+            weights.given, wide, h, given,
         )  # fmt: skip
+        if told:
+            _say(kind, size, number, group_own, weights.inner_bias, weights.about, wide, said)
         before[:count] = 0
         for turn in range(1, rounds + 1):
             norm(at_h, at_norm, at_norm + 4 * wide, at_z, count, wide, width)
@@ -283,7 +232,10 @@ def logits(open_, true, group, begin, kind, least, most, weights, width, rounds,
             send(at_x, edge, at, count, wide, at_sums)
             for k in range(kinds):
                 a, b = first[k], first[k + 1]
-                fill(at_inside, inner_bias + 4 * k * wide, a, b, wide)
+                if told:
+                    copy(at_inside + 4 * a * wide, at_said + 4 * a * wide, b - a, wide)
+                else:
+                    fill(at_inside, inner_bias + 4 * k * wide, a, b, wide)
                 product(at_sums, inner + 4 * k * wide * wide, wide, at_inside, a, b, ZERO)
                 fill(at_message, at_nothing, a, b, wide)
                 product(at_inside, outer + 4 * k * wide * wide, wide, at_message, a, b, LOWEST)
@@ -302,6 +254,7 @@ def logits(open_, true, group, begin, kind, least, most, weights, width, rounds,
         for i in range(count):
             found[s, literal[i]] = score[i]
     alive = len(h) + len(given) + len(z) + len(x) + len(sums) + len(inside) + len(message) + len(nothing)
+    alive += len(said)
     return (found, used) if alive else (found[:0], used)
 
 
@@ -320,9 +273,10 @@ class Native:
         *,
         settled: float = 0.0,
         kinds: tuple[str, ...] = KINDS,
+        own: OwnFeatures = NO_FEATURES,
     ) -> None:
-        self.weights = Weights.of(tensors, width, len(kinds))
-        self.kinds = kinds
+        self.weights = Weights.of(tensors, width, len(kinds), *map(len, own))
+        self.kinds, self.own = kinds, own
         self.width, self.rounds, self.threads, self.settled = width, rounds, threads, np.float32(settled)
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
 
@@ -359,7 +313,6 @@ class Native:
 
     def _part(self, structure: Structure, open_: Bools, true: Bools, stop: Bools) -> tuple[Floats, Ints]:
         states = np.ascontiguousarray(open_), np.ascontiguousarray(true)
-        found: tuple[Floats, Ints] = logits(
-            *states, *groups_of(structure, self.kinds), self.weights, self.width, self.rounds, self.settled, stop
-        )
+        groups = groups_of(structure, self.kinds, self.own)
+        found: tuple[Floats, Ints] = logits(*states, *groups, self.weights, self.width, self.rounds, self.settled, stop)
         return found

@@ -60,7 +60,8 @@ def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto", r
         return Compiled(folder, card, threads, rounds)
     # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
     groups = ["groups"] if card.family in GRIDS else ["literal", "group"]
-    return Relational(Session(folder, 1, ["features", *groups, "sizes"]), card, threads)
+    own = ["group_features"] if card.features.groups else []
+    return Relational(Session(folder, 1, ["features", *groups, "sizes", *own]), card, threads)
 
 
 def _has_gpu() -> bool:
@@ -125,7 +126,7 @@ class Graphs:
     """A model of open literals and groups: it takes grids, or formulas, or problems with groups that it knows."""
 
     def __init__(self, card: Card) -> None:
-        self.family, self.kinds = card.family, card.kinds
+        self.family, self.kinds, self.own = card.family, card.kinds, card.features
 
     def refusal(self, structure: Structure) -> str | None:
         if self.family == "problem":
@@ -163,7 +164,8 @@ class Compiled(Graphs):
         path = folder / WEIGHTS
         try:
             width, known, settled = (card.config.get(key, 0.0) for key in ("width", "rounds", "settled"))
-            self.model = Native(load_file(path), width, rounds or known, threads, settled=settled, kinds=card.kinds)
+            takes = {"kinds": card.kinds, "own": card.features}
+            self.model = Native(load_file(path), width, rounds or known, threads, settled=settled, **takes)
         except (SafetensorError, TypeError, ValueError) as error:
             raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
 
@@ -195,11 +197,14 @@ class Relational(Graphs):
     def _part(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         from dibs.guide.graph import graph_of, groups_of
 
-        found = graph_of(groups_of(structure, self.kinds), open_, true, len(self.kinds), self.per)
+        found = graph_of(groups_of(structure, self.kinds, self.own), open_, true, len(self.kinds), self.per)
         logits = np.zeros(open_.shape, np.float32)
         count = len(found.literal)
         if count:
-            groups = _memberships(found) if self.family not in GRIDS else {"groups": _columns(found)}
+            groups: dict[str, NDArray[Any]] = {}
+            groups |= _memberships(found) if self.family not in GRIDS else {"groups": _columns(found)}
+            if self.own.groups:
+                groups["group_features"] = found.group_own
             logits[found.state, found.literal] = self.session.run(
                 (count,), features=found.features, sizes=np.diff(found.kinds), **groups
             )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dibs.compiled import entry, part
-from dibs.guide.native import Weights, scores
+from dibs.guide.native import scores
 from dibs.guide.tiles import (
     LOWEST,
     ROWS,
@@ -33,6 +33,7 @@ from dibs.guide.tiles import (
     total,
     where,
 )
+from dibs.guide.weights import Weights
 from dibs.model.pool import Pool
 from dibs.model.relational import Relational
 
@@ -81,6 +82,26 @@ def _gathered(features, i0, count, grad, wide, out):  # type: ignore[no-untyped-
         row = np.uintp(i * wide)
         for f in range(features.shape[1]):
             value = features[i0 + i, f]
+            for j in range(np.uintp(wide)):
+                out[f, j] += value * grad[row + j]
+
+
+@part
+def _say(group_own, begin, end, about, wide, inside, first):  # type: ignore[no-untyped-def]
+    """inside[first:] += group_own[begin:end] @ about."""
+    for f in range(group_own.shape[1]):
+        for g in range(begin, end):
+            row, value = np.uintp((first + g - begin) * wide), group_own[g, f]
+            for j in range(np.uintp(wide)):
+                inside[row + j] += value * about[f, j]
+
+
+@part
+def _hear(group_own, begin, end, grad, wide, first, out):  # type: ignore[no-untyped-def]
+    """out += group_own[begin:end].T @ grad[first:]."""
+    for f in range(group_own.shape[1]):
+        for g in range(begin, end):
+            row, value = np.uintp((first + g - begin) * wide), group_own[g, f]
             for j in range(np.uintp(wide)):
                 out[f, j] += value * grad[row + j]
 
@@ -150,6 +171,7 @@ def segment(  # type: ignore[no-untyped-def]
     cell,
     free,
     target,
+    group_own,
     hidden,
     weights,
     turned,
@@ -228,6 +250,7 @@ def segment(  # type: ignore[no-untyped-def]
             send(u_, edge, local, count, wide, sums_)
             for k in range(kinds):
                 fill(inside_, inner_bias + 4 * k * wide, first[k], first[k + 1], wide)
+                _say(group_own, groups[s, k], groups[s + 1, k], weights.about[k], wide, inside[turn * grp :], first[k])
                 product(sums_, inner + k * square, wide, inside_, first[k], first[k + 1], ZERO)
                 fill(at_message, at_blank, first[k], first[k + 1], wide)
                 product(inside_, outer + k * square, wide, at_message, first[k], first[k + 1], LOWEST)
@@ -288,6 +311,7 @@ def segment(  # type: ignore[no-untyped-def]
                 product(at_message, outer_t + k * square, wide, at_dinside, a0, b0, LOWEST)
                 where(at_dinside, inside_, a0, b0, wide)
                 total(at_dinside, g_inner_bias + 4 * k * wide, a0, end, wide)
+                _hear(group_own, groups[s, k], groups[s + 1, k], dinside, wide, a0, grads.about[k])
                 crossed(sums_, at_dinside, wide, g_inner + k * square, a0, end)
                 fill(at_dsums, at_blank, a0, b0, wide)
                 product(at_dinside, inner_t + k * square, wide, at_dsums, a0, b0, LOWEST)
@@ -324,7 +348,7 @@ def loss(module: Relational, pool: Pool, rows: Ints, heads: tuple[int, ...]) -> 
     """As `pool.loss`: the mean cross-entropy of the cells of the states `rows`, and which states are solved."""
     named = dict(module.named_parameters())
     tensors = {name: value.detach().numpy() for name, value in named.items()}
-    weights = Weights.of(tensors, module.width, module.kinds)
+    weights = Weights.of(tensors, module.width, module.kinds, module.literal_features, module.group_features)
     turned = weights._replace(
         **{name: np.ascontiguousarray(np.swapaxes(getattr(weights, name), -1, -2)) for name in _SQUARE}
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dibs
-from dibs.guide.card import AGAIN, CARD, FORMAT, GROUPS, ONNX, WEIGHTS, Card, verify
+from dibs.guide.card import AGAIN, CARD, FORMAT, GROUPS, NO_FEATURES, ONNX, WEIGHTS, Card, OwnFeatures, verify
 from dibs.interrupt import interrupts_later
 from dibs.model.onnx_relational import relational_graph
 from dibs.model.onnx_transformer import transformer_graph, weights
@@ -37,11 +37,13 @@ def export(
     trained: dict[str, Any],
     family: str = "sudoku",
     kinds: tuple[str, ...] = GROUPS,
+    features: OwnFeatures = NO_FEATURES,
 ) -> None:
     """Write a guide: all its files or none, and an older guide in `folder` is replaced only when they are there.
 
     `data`: SHA-256 of the training data; `trained`: what is worth knowing about the training (steps, seconds, seed,
-    name of the configuration), anything that JSON can hold; `kinds` of groups that a relational one has weights for.
+    name of the configuration), anything that JSON can hold; `kinds` of groups that a relational one has weights
+    for, and `features` of the user's own that it takes.
     """
     try:
         import onnx  # noqa: F401
@@ -59,6 +61,8 @@ def export(
         "trained": trained,
         "dibs": dibs.__version__,
     } | ({"kinds": list(kinds)} if kinds != GROUPS else {})
+    if any(features):
+        card["features"] = features.as_dict()
     if kind == "transformer":
         card["parameters"] = sum(values.numel() for values in module.parameters())
     metadata = {METADATA: json.dumps(card)}  # one entry: safetensors would write several in any order

@@ -67,7 +67,8 @@ def reduced(groups: Groups, open_: Bools, true: Bools) -> Groups:
     which, group = np.unique(groups.group[kept], return_inverse=True)
     sizes = np.bincount(literal[kept], minlength=len(open_))[open_]
     begin = np.concatenate([[0], np.cumsum(sizes)])
-    return Groups(group, begin, groups.kind[which], least[which], np.minimum(most, size)[which])
+    bounds = least[which], np.minimum(most, size)[which]
+    return Groups(group, begin, groups.kind[which], *bounds, groups.own[open_], groups.group_own[which])
 
 
 def joined(states: Sequence[Labelled]) -> Groups:

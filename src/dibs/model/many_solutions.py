@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dibs.generate.formulas import sat
 from dibs.generate.squares import latin
 from dibs.generate.sudokus import sudoku
+from dibs.guide.card import NO_FEATURES, OwnFeatures
 from dibs.guide.graph import KINDS, groups_of
 from dibs.model.config import Data
 from dibs.model.labelled import Labelled, State, reduced
@@ -44,6 +45,7 @@ class ManySolutions:
     kinds: tuple[str, ...] = KINDS  # of groups
     bounds: bool = False  # whether what groups need and have room for is among the features
     even: bool = False  # small states are drawn more often, so that they get as much time as large ones
+    features: OwnFeatures = NO_FEATURES  # of the user's own
 
     def fingerprint(self) -> str:
         """SHA-256 over all states: two runs with the same one were trained on the same data."""

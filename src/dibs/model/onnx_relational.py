@@ -11,6 +11,7 @@ problem of another family, a literal may be in any number of groups, so instead 
 
     literal   int64 [E]        the literal of each membership
     group     int64 [E]        and its group
+    group_features  float32 [G, F]   numbers of the user's own, if the guide takes any
 
 Run it with one thread for each session (`intra_op_num_threads = 1`): ONNX Runtime adds to a group from several threads
 without a lock, and sums go wrong. States are independent, so several threads can each run a part of the batch.
@@ -36,7 +37,7 @@ MOST_GROUPS = 4  # of a literal: cell, row, column, box
 def relational_graph(module: Relational, metadata: dict[str, str], family: str = "sudoku") -> ModelProto:
     """The rounds are written out one after the other; their weights are stored once."""
     w = GraphWriter()
-    features = w.input("features", "FLOAT", ["N", module.per * module.kinds + 1])
+    features = w.input("features", "FLOAT", ["N", module.enter.in_features])
     if family not in ("sudoku", "latin"):
         return _of_any(w, module, features, metadata)
     groups = w.input("groups", "INT64", ["N", "K"])
@@ -64,12 +65,13 @@ def relational_graph(module: Relational, metadata: dict[str, str], family: str =
     return w.model("relational", w.op("Reshape", score, w.ints(-1)), ["N"], metadata)
 
 
-def _messages(w: GraphWriter, module: Relational, parts: list[str]) -> list[str]:
-    """What the groups of each kind say, from the sums of their literals' rows."""
+def _messages(w: GraphWriter, module: Relational, parts: list[str], said: list[str] | None = None) -> list[str]:
+    """What the groups of each kind say, from the sums of their literals' rows and what the user has said of them."""
     found = []
     for kind, part in enumerate(parts):
         inner, message = (cast("nn.Linear", layers[kind]) for layers in (module.inner, module.message))
-        inside = w.op("Relu", w.linear(part, inner, f"inner.{kind}"))
+        inside = w.linear(part, inner, f"inner.{kind}")
+        inside = w.op("Relu", w.op("Add", inside, said[kind]) if said else inside)
         found.append(w.linear(inside, message, f"message.{kind}"))
     return found
 
@@ -84,11 +86,17 @@ def _of_any(w: GraphWriter, module: Relational, features: str, metadata: dict[st
     empty = w.op("Expand", nothing, w.op("Concat", total, w.ints(1), axis=0))
     h = w.linear(features, module.enter, "enter")
     given = w.linear(features, module.given, "given")
+    said: list[str] = []
+    if module.group_features:
+        own = w.input("group_features", "FLOAT", ["G", module.group_features])
+        for kind, part in enumerate(w.ops("Split", module.kinds, own, sizes, axis=0)):
+            said.append(w.linear(part, cast("nn.Linear", module.about[kind]), f"about.{kind}"))
     for _ in range(module.rounds):
         z = w.norm(h, module.norm, "norm")
         rows = w.op("Gather", w.op("Relu", w.linear(z, module.pre, "pre")), literal, axis=0)
         sums = w.op("ScatterND", empty, to_group, rows, reduction="add")
-        outbox = w.op("Concat", *_messages(w, module, w.ops("Split", module.kinds, sums, sizes, axis=0)), axis=0)
+        parts = w.ops("Split", module.kinds, sums, sizes, axis=0)
+        outbox = w.op("Concat", *_messages(w, module, parts, said), axis=0)
         own = w.op("Add", w.linear(z, module.own, "own"), given)
         inbox = w.op("ScatterND", own, to_literal, w.op("Gather", outbox, group, axis=0), reduction="add")
         h = w.op("Add", h, w.linear(w.op("Relu", inbox), module.out, "out"))

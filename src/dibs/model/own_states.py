@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.guide.card import NO_FEATURES, OwnFeatures
 from dibs.guide.graph import groups_of
 from dibs.guide.relations import CellLists, relations
 from dibs.model.labelled import OwnState
@@ -118,7 +119,9 @@ def _failed(instance: Instance, seed: int) -> Bools:
     return found
 
 
-def failed_state(instance: Instance, failed: Bools, kinds: tuple[str, ...], level: Level) -> Iterator[OwnState]:
+def failed_state(
+    instance: Instance, failed: Bools, kinds: tuple[str, ...], level: Level, own: OwnFeatures = NO_FEATURES
+) -> Iterator[OwnState]:
     """The root with what failed there: the literals of a cell that were not refuted are alike; nothing is said of cells
     that were not tried, or of which nothing, or all, was refuted.
     """
@@ -134,15 +137,21 @@ def failed_state(instance: Instance, failed: Bools, kinds: tuple[str, ...], leve
     target = np.where(tried & ~refuted & (lost[cell] > 0), 1 / np.maximum(left[cell], 1), 0.0)
     target = np.where(cells.free[cell] & ~refuted, UNKNOWN, target).astype(np.float32)
     if target[open_].any() and refuted.any():
-        yield OwnState(groups_of(structure, kinds), open_, root.true[0], _fewest(open_, cells)[open_], target[open_])
+        groups = groups_of(structure, kinds, own)
+        yield OwnState(groups, open_, root.true[0], _fewest(open_, cells)[open_], target[open_])
 
 
 def states_of(
-    instance: Instance, known: Bools, kinds: tuple[str, ...], level: Level, rng: np.random.Generator
+    instance: Instance,
+    known: Bools,
+    kinds: tuple[str, ...],
+    level: Level,
+    rng: np.random.Generator,
+    own: OwnFeatures = NO_FEATURES,
 ) -> Iterator[OwnState]:
     """The root, and states on the way to some of the known solutions [k, L]; those that are decided are left out."""
     structure = instance.structure
-    groups, cells = groups_of(structure, kinds), relations(structure).cells
+    groups, cells = groups_of(structure, kinds, own), relations(structure).cells
     chosen = np.zeros((1 + DEEPER, structure.literals), bool)
     chosen[:, instance.given] = True
     for row, solution in zip(chosen[1:], np.resize(rng.permutation(len(known)), DEEPER).tolist(), strict=True):

@@ -29,7 +29,8 @@ class Pool:
     `begin` [S + 1]: where the literals of each state begin.
     """
 
-    def __init__(self, found: Graph, target: NDArray[Any], begin: Ints, width: int) -> None:
+    def __init__(self, found: Graph, target: NDArray[Any], begin: Ints, width: int, own: int = 0) -> None:
+        self.own = own  # the last so many features are the user's
         self.graph, self.begin, self.target = found, begin, np.ascontiguousarray(target, np.float32)
         self.at = np.append(found.at, len(found.link))
         self.groups = _groups(found, self.at, begin)
@@ -42,7 +43,7 @@ class Pool:
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
         """What compiled code reads."""
         g = self.graph
-        return g.features, g.link, self.at, self.begin, self.groups, g.cell, self.free, self.target
+        return g.features, g.link, self.at, self.begin, self.groups, g.cell, self.free, self.target, g.group_own
 
     def cells(self, rows: Ints) -> float:
         """How many cells of the states `rows` have a target: the sum of all shares."""
@@ -87,7 +88,7 @@ def loss(
     those after the last round.
     """
     literals = pool.literals(rows)
-    kinds, features = len(pool.graph.kinds) - 1, pool.graph.features.shape[1]
+    kinds, features = len(pool.graph.kinds) - 1, pool.graph.features.shape[1] - pool.own
     part = graph_of(_part(pool, literals), np.ones((1, len(literals)), bool), kinds=kinds, per=(features - 1) // kinds)
     x = Inputs(part, device)
     target = torch.from_numpy(pool.target[literals]).to(device)
@@ -113,7 +114,10 @@ def _part(pool: Pool, literals: Ints) -> Groups:
     edges = np.repeat(pool.at[literals] - (ends - count), count) + np.arange(ends[-1])
     which, group = np.unique(pool.graph.link[edges], return_inverse=True)
     kind = np.searchsorted(pool.graph.kinds, which, side="right") - 1
-    return Groups(group, np.concatenate([[0], ends]), kind, pool.graph.least[which], pool.graph.most[which])
+    bounds = pool.graph.least[which], pool.graph.most[which]
+    own = np.ascontiguousarray(pool.graph.features[literals, pool.graph.features.shape[1] - pool.own :])
+    said = pool.graph.group_own if not pool.graph.group_own.size else pool.graph.group_own[which]
+    return Groups(group, np.concatenate([[0], ends]), kind, *bounds, own, said)
 
 
 def _emptied(found: Tensor, target: Tensor, x: Inputs) -> Tensor:

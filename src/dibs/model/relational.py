@@ -7,6 +7,7 @@ of any size.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import torch
@@ -24,6 +25,7 @@ class Inputs:
         tensors = [torch.from_numpy(array).to(device) for array in (*graph[:5], graph.cell)]
         self.features, self.member, self.start, self.link, self.at, self.cell = tensors
         self.kinds: list[int] = graph.kinds.tolist()
+        self.group_features = torch.from_numpy(graph.group_own).to(device)
         self.free = torch.from_numpy(graph.least[: self.kinds[1]] == 0).to(device)  # cells that may stay empty
 
 
@@ -56,7 +58,8 @@ class Passed(NamedTuple):
 class Relational(nn.Module):
     """`width`: of the hidden state; `rounds`: how often messages pass; `kinds` of groups, the cells first.
 
-    `bounds`: what groups need and have room for is among the features.
+    `bounds`: what groups need and have room for is among the features; `literal_features` and `group_features` are how
+    many of them are the user's own.
 
     Two numbers are for the guide's card only: `trained_rounds`, how many rounds a state had in training at most, and
     `settled`, the change of log-probabilities below which compiled code needs no further round (0: it goes on).
@@ -70,10 +73,13 @@ class Relational(nn.Module):
         settled: float = 0.0,
         kinds: int = len(KINDS),
         bounds: int = 0,
+        literal_features: int = 0,
+        group_features: int = 0,
     ) -> None:
         super().__init__()
+        self.literal_features, self.group_features = literal_features, group_features
         self.width, self.rounds, self.kinds, self.bounds = width, rounds, kinds, bounds
-        features = self.per * kinds + 1
+        features = self.per * kinds + 1 + literal_features
         self.trained_rounds, self.settled = trained_rounds, settled
         self.enter = nn.Linear(features, width, bias=False)
         self.given = nn.Linear(features, width, bias=False)
@@ -85,6 +91,8 @@ class Relational(nn.Module):
         self.out = nn.Linear(width, width)
         self.last = nn.LayerNorm(width)
         self.score = nn.Linear(width, 1)
+        if group_features:
+            self.about = nn.ModuleList(nn.Linear(group_features, width, bias=False) for _ in range(kinds))
 
     @property
     def per(self) -> int:
@@ -95,6 +103,7 @@ class Relational(nn.Module):
     def config(self) -> dict[str, float]:
         """The arguments that make this module again; what is not known is left out."""
         known = {"trained_rounds": self.trained_rounds, "settled": self.settled, "bounds": self.bounds}
+        known |= {"literal_features": self.literal_features, "group_features": self.group_features}
         known |= {"kinds": self.kinds} if self.kinds != len(KINDS) else {}
         return {"width": self.width, "rounds": self.rounds} | {name: value for name, value in known.items() if value}
 
@@ -113,12 +122,16 @@ class Relational(nn.Module):
         if hidden is not None:
             h = hidden if fresh is None else torch.where(fresh[:, None], h, hidden)
         given = self.given(x.features)
+        spans = list(pairwise(x.kinds))
+        said = [0.0] * len(spans)  # of the groups of each kind, by the user
+        if self.group_features:
+            said = [about(x.group_features[a:b]) for about, (a, b) in zip(self.about, spans, strict=True)]
         logits = []
         for turn in range(1, self.rounds + 1):
             z = self.norm(h)
             sums = _sums(F.relu(self.pre(z)), x.member, x.start, x.link, x.at)
-            kinds = zip(self.inner, self.message, x.kinds[:-1], x.kinds[1:], strict=True)
-            groups = torch.cat([message(F.relu(inner(sums[a:b]))) for inner, message, a, b in kinds])
+            kinds = zip(self.inner, self.message, spans, said, strict=True)
+            groups = torch.cat([message(F.relu(inner(sums[a:b]) + own)) for inner, message, (a, b), own in kinds])
             inbox = _sums(groups, x.link, x.at, x.member, x.start)
             h = h + self.out(F.relu(self.own(z) + given + inbox))
             if turn in (heads or (self.rounds,)):
@@ -137,7 +150,7 @@ def widened(module: Relational, width: int) -> Relational:
     new = wide.state_dict()
     for name, value in module.state_dict().items():
         grown = value.repeat(copies, *[1] * (value.dim() - 1)) if value.shape[0] == module.width else value
-        if value.dim() == 2 and value.shape[1] == module.width and not name.startswith(("enter", "given")):
+        if value.dim() == 2 and value.shape[1] == module.width and not name.startswith(("enter", "given", "about")):
             share = torch.rand(grown.shape[0], copies, module.width) + 0.5
             grown = grown.repeat(1, copies) * (share / share.sum(1, keepdim=True)).flatten(1)
         new[name] = grown

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dibs.guide.card import BOUNDED, PLAIN
+from dibs.guide.card import BOUNDED, NO_FEATURES, PLAIN, OwnFeatures
 from dibs.guide.codec import encode, from_true
 from dibs.guide.graph import KINDS, Graph, graph, graph_of
 from dibs.guide.native import Native
@@ -39,6 +39,7 @@ CHUNK = 16  # batches that are drawn at once: states are made by the engine, whi
 class Task(Protocol):
     family: str  # of the problems
     kinds: tuple[str, ...]  # of their groups
+    features: OwnFeatures
 
     def fingerprint(self) -> str:
         """SHA-256 of the data: two runs with the same one learn from the same."""
@@ -72,6 +73,7 @@ class _Puzzled:
 
     family = "sudoku"
     kinds: tuple[str, ...] = KINDS
+    features = NO_FEATURES
 
     def __init__(self, config: Config, sources: dict[str, Puzzles]) -> None:
         self.config = config
@@ -139,12 +141,14 @@ class _Segmented:
 
     config: Config
     kinds: tuple[str, ...]
+    features = NO_FEATURES  # of the user's own
     bounds = 0  # 1: what groups need and have room for is among the features
 
     def module(self, finished: bool = False) -> Relational:
         m, t = self.config.model, self.config.train
         rounds = m.inference_rounds if finished and m.inference_rounds else m.rounds
-        return Relational(m.width, rounds, m.rounds * t.segments, m.settled, len(self.kinds), self.bounds)
+        sizes = len(self.kinds), self.bounds, *map(len, self.features)
+        return Relational(m.width, rounds, m.rounds * t.segments, m.settled, *sizes)
 
     def pool(self, batch: Any) -> Pool:
         """The states of a step."""
@@ -280,7 +284,7 @@ class ManySolutionsTask(_Segmented):
     def __init__(self, config: Config, many: ManySolutions) -> None:
         self.config = config
         self.many = many
-        self.family, self.kinds = many.family, many.kinds
+        self.family, self.kinds, self.features = many.family, many.kinds, many.features
         self.bounds = int(many.bounds)
         if config.model.kind != "relational":
             raise InputError(f"[model] kind = {config.model.kind!r}: these instances need 'relational'")
@@ -301,7 +305,8 @@ class ManySolutionsTask(_Segmented):
     def pool(self, batch: list[Labelled]) -> Pool:
         target = [state.target for state in batch]
         begin = np.cumsum([0, *map(len, target)])
-        return Pool(self._graph(batch), np.concatenate(target), begin, self.config.model.width)
+        width, own = self.config.model.width, len(self.features.literals)
+        return Pool(self._graph(batch), np.concatenate(target), begin, width, own)
 
     def validation(self) -> Callable[[nn.Module], dict[str, float]]:
         return self._validated

@@ -209,7 +209,8 @@ class _Run:
             "seed": self.config.train.seed,
         }
         guide = self.folder / "guide"
-        export(module, guide, data=state.data, trained=trained, family=learn.family, kinds=learn.kinds)
+        takes: dict[str, Any] = {"family": learn.family, "kinds": learn.kinds, "features": learn.features}
+        export(module, guide, data=state.data, trained=trained, **takes)
         learn.calibrate(guide)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.problem.linear import impossible_bounds
-from dibs.problem.structure import Instance, Structure
+from dibs.problem.structure import Features, Instance, Structure
 
 Group = Iterable[Any]  # numbers of literals, or their names; `Not` of one is its negation
 KINDS = ("exactly_one", "at_most_one", "at_least_one", "implied")
+LONGEST, LARGEST = 200, 1e30  # characters of the name of a feature, and its size
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Bounds(NamedTuple):
     literals: Sequence[Any]
     role: str | None = None  # what kind of group it is, for messages, plots and guides
     implied: bool = False  # exactly one, and that it is not none follows from other groups
+    features: Mapping[str, float] | None = None  # numbers for guides, by name
 
 
 class Problem(Instance):
@@ -41,7 +43,8 @@ class Problem(Instance):
 
         Problem(["a", "b", "c"], exactly_one=[["a", "b"]], at_least_one=[[Not("b"), "c"]], groups=[(0, 2, "abc")])
 
-    `groups` are (least, most, literals), (least, most, literals, role) or `Bounds`. `implied` are exactly-one groups
+    `groups` are (least, most, literals), (least, most, literals, role) or `Bounds`. `features` are numbers for guides,
+    {"a": {"cost": 3}}: no search looks at them. `implied` are exactly-one groups
     that follow from the others (used for propagation at level `hidden` only). `decide` are the numbers of the
     exactly-one groups to branch on, by default all. A literal in none of them is decided by itself, true or false, so
     that each solution is found exactly once.
@@ -63,6 +66,7 @@ class Problem(Instance):
         groups: Iterable[Sequence[Any]] = (),
         given: Group = (),
         decide: Iterable[int] | None = None,
+        features: Mapping[Any, Mapping[str, float]] | None = None,
     ) -> None:
         self.names: list[Any] | None = None if isinstance(literals, int) else list(literals)
         self.literals: int = literals if isinstance(literals, int) else len(literals)
@@ -83,6 +87,10 @@ class Problem(Instance):
         chosen = range(len(self.exactly_one)) if decide is None else decide
         self.decide = [int(i) for i in as_indices(chosen, len(self.exactly_one))]
         self.decide_all = decide is None
+        self.features: dict[int, dict[str, float]] = {}  # of some literals
+        for literal, numbers in (features or {}).items():
+            number = self._plain(literal, "features")
+            self.features[number] = checked_features(numbers, f"features of {self._shown(number)}")
 
     def _numbered(self, groups: Iterable[Group], what: str) -> list[list[int]]:
         return [self._group(group, f"{what}[{i}]") for i, group in enumerate(groups)]
@@ -98,7 +106,7 @@ class Problem(Instance):
         return members
 
     def _bounds(self, group: Sequence[Any], what: str) -> Bounds:
-        if not isinstance(group, Sequence) or isinstance(group, str) or len(group) not in (3, 4, 5):
+        if not isinstance(group, Sequence) or isinstance(group, str) or len(group) not in range(3, 7):
             raise ValueError(f"{what}: write (least, most, literals) or (least, most, literals, role)")
         role = group[3] if len(group) > 3 else None
         implied = bool(group[4]) if len(group) > 4 else False
@@ -115,7 +123,8 @@ class Problem(Instance):
             raise ValueError(f"{what}: {impossible}")
         if implied and (least, most) != (1, 1):
             raise ValueError(f"{what}: only groups of exactly one may be implied")
-        return Bounds(least, min(most, len(members)), members, role, implied)
+        features = checked_features(group[5], what) if len(group) > 5 and group[5] is not None else None
+        return Bounds(least, min(most, len(members)), members, role, implied, features)
 
     def _numbers(self, group: Group, what: str) -> list[int]:
         """The numbers of literals and of negations, in the user's order."""
@@ -168,8 +177,9 @@ class Problem(Instance):
         decide += [Bounds(1, 1, pair) for pair in self._pairs()]
         exactly = [group for i, group in enumerate(self.exactly_one) if i not in chosen]
         unnamed = len(self.at_most_one) + len(self.at_least_one)
-        roles = [g.role for g in decide] + [None] * len(exactly) + [g.role for g in implied] + [None] * unnamed
-        roles += [group.role for group in others]
+        blank = Bounds(0, 0, ())
+        laid = [*decide, *[blank] * len(exactly), *implied, *[blank] * unnamed, *others]
+        roles = [group.role for group in laid]
         return Structure.build(
             self.literals + len(self.negated),
             decide=[group.literals for group in decide],
@@ -179,6 +189,10 @@ class Problem(Instance):
             at_least_one=self.at_least_one,
             bounded=[(group.least, group.most, group.literals) for group in others],
             roles=roles if any(roles) else (),
+            features=Features(
+                _columns(self.features, self.literals + len(self.negated)),
+                _columns({i: group.features for i, group in enumerate(laid) if group.features}, len(laid)),
+            ),
             shape=(self.literals,),
         )
 
@@ -280,6 +294,33 @@ class Problem(Instance):
             Text of one or more lines.
         """
         return self.line() if solution is None else "\n".join(map(str, solution))
+
+
+def checked_features(numbers: Any, what: str) -> dict[str, float]:
+    """Numbers by name; ValueError says `what` they are of, where they are none."""
+    if not isinstance(numbers, Mapping):
+        raise ValueError(f'{what}: features are numbers by name, {{"cost": 3}}, not {numbers!r}')
+    found = {}
+    for name, number in numbers.items():
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST:
+            raise ValueError(f"{what}: {name!r} cannot be the name of a feature: it must be a text of 1 to {LONGEST}")
+        try:
+            found[name] = float(number)
+            good = not isinstance(number, str) and abs(found[name]) <= LARGEST
+        except (TypeError, ValueError, OverflowError):
+            good = False
+        if not good:
+            raise ValueError(f"{what}: the feature {name} is {number!r}, which is no number within {LARGEST:g}")
+    return found
+
+
+def _columns(rows: Mapping[int, Mapping[str, float]], count: int) -> dict[str, NDArray[np.float32]]:
+    """The numbers of each name [count], 0 where there is none, by name."""
+    found = {name: np.zeros(count, np.float32) for name in sorted({name for row in rows.values() for name in row})}
+    for i, row in rows.items():
+        for name, number in row.items():
+            found[name][i] = number
+    return found
 
 
 def as_indices(indices: Iterable[int], groups: int) -> list[int]:

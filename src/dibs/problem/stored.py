@@ -3,7 +3,8 @@
     {"dibs": "problem", "version": 1, "literals": 3, "groups": [[1, 1, [1, 2]], [0, 2, [1, -2, 3], "table"]]}
 
 Literals are numbered from 1, a negative number is a negation; tuples in names and values are written as lists. A file
-of a model has its `variables`, from which the literals follow.
+of a model has its `variables`, from which the literals follow. Numbers for guides are rows of `features`,
+[literal, {name: number}], and the sixth entry of a group.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import Any
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.linear import repeated
 from dibs.problem.modelled import Modelled, Variable
-from dibs.problem.own import KINDS, Bounds, Not, Problem
+from dibs.problem.own import KINDS, Bounds, Not, Problem, checked_features
 from dibs.problem.text import InputError, Source, check_keys, open_text
 from dibs.writing import write
 
 VERSION = 1
-KEYS = ("dibs", "version", "literals", "names", "variables", *KINDS, "groups", "given", "decide")
+KEYS = ("dibs", "version", "literals", "names", "variables", *KINDS, "groups", "given", "decide", "features")
 
 
 def read_problem(source: Source, *, limits: InputLimits = DEFAULT) -> Problem:
@@ -67,6 +68,7 @@ def to_json(problem: Problem) -> str:
     fields["given"] = _signed(problem, problem.given.tolist())
     if not problem.decide_all:
         fields["decide"] = problem.decide
+    fields["features"] = [[literal + 1, numbers] for literal, numbers in sorted(problem.features.items())]
     lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in fields.items() if value != []]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -95,9 +97,10 @@ def _signed(problem: Problem, group: Iterable[int]) -> list[int]:
 
 def _written(problem: Problem, group: Bounds) -> list[Any]:
     written: list[Any] = [group.least, group.most, _signed(problem, group.literals)]
-    if group.role or group.implied:
-        written.append(group.role)
-    return [*written, True] if group.implied else written
+    further = [group.role, group.implied, group.features]
+    while further and not further[-1]:
+        further.pop()
+    return written + further
 
 
 def from_json(text: str, file: str, limits: InputLimits) -> Problem:
@@ -179,6 +182,7 @@ class _Fields:
         groups["given"] = self.group(self.listed("given"), "given")
         if "decide" in self.fields:
             groups["decide"] = [_whole(i, "decide") for i in self.listed("decide")]
+        groups["features"] = self.features()
         if variables is not None:
             return Modelled(variables, **groups)
         return Problem(self.names if isinstance(self.names, list) else len(self.names), **groups)
@@ -225,6 +229,20 @@ class _Fields:
             raise ValueError(f"{what}: literal {twice} is there twice")
         return found
 
+    def features(self) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for i, row in enumerate(self.listed("features")):
+            what = f"features[{i}]"
+            if not isinstance(row, list) or len(row) != 2 or not isinstance(row[1], dict):
+                raise ValueError(f'{what}: write [literal, {{"cost": 3}}]')
+            literal = self.literal(row[0], what)
+            if isinstance(literal, Not):
+                raise ValueError(f"{what}: a negation has no features: give them to the literal")
+            if literal in found:
+                raise ValueError(f"{what}: literal {row[0]} is there twice")
+            found[literal] = checked_features(row[1], what)
+        return found
+
     def literal(self, signed: Any, what: str) -> Any:
         number = _whole(signed, what)
         if not 0 < abs(number) <= len(self.names):
@@ -234,7 +252,7 @@ class _Fields:
 
     def bounds(self, group: Any, what: str) -> Bounds:
         parts = _list(group, what)
-        if not 3 <= len(parts) <= 5:
+        if not 3 <= len(parts) <= 6:
             raise ValueError(f"{what}: write [least, most, [literals]] or [least, most, [literals], role]")
         return Bounds(parts[0], parts[1], self.group(parts[2], what), *parts[3:])
 

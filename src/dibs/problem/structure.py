@@ -10,12 +10,12 @@ an `Instance` adds the literals that are given. The kernel's tables are built on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, wraps
 from itertools import chain
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -52,6 +52,16 @@ class Need(IntEnum):
     REQUIRED = 2  # at least one
 
 
+class Features(NamedTuple):
+    """Numbers of a user's own, for guides, by name; what nobody has said is 0."""
+
+    literals: Mapping[str, NDArray[np.float32]]  # [literals] each
+    groups: Mapping[str, NDArray[np.float32]]  # [groups] each
+
+
+NO_FEATURES = Features({}, {})
+
+
 @dataclass(frozen=True, eq=False)
 class Structure:
     """Groups over `literals` literals, in CSR form; instances that share one are searched in one batch.
@@ -74,6 +84,7 @@ class Structure:
     shape: tuple[int, ...] = ()  # family-specific size, e.g. (box rows, box columns)
     bounds: NDArray[np.int32] | None = None  # [groups, 2] least and most true members; None: the kinds say it all
     roles: tuple[str | None, ...] = ()  # what kind of group each is, for messages, plots and guides; () : unnamed
+    features: Features = NO_FEATURES  # no search looks at them
 
     @property
     def groups(self) -> int:
@@ -140,6 +151,7 @@ class Structure:
         implied: Groups = (),
         bounded: Sequence[tuple[int, int, Sequence[int]]] = (),
         roles: Sequence[str | None] = (),
+        features: Features = NO_FEATURES,
         family: str = "problem",
         shape: tuple[int, ...] = (),
     ) -> Structure:
@@ -156,6 +168,7 @@ class Structure:
             bounded: (least, most, literals) of any kind, each literal once.
             roles: names of the groups, in the order: decide, exactly one, implied, at most one, at least one,
                 bounded.
+            features: numbers for guides, of literals and of groups; groups in the order of `roles`.
             family: a name for all such problems.
             shape: what tells structures of a family apart.
 
@@ -193,6 +206,7 @@ class Structure:
             shape=shape,
             bounds=None if bounds is None or (bounds == kinds).all() else bounds,
             roles=tuple(roles),
+            features=features,
         )
 
 

@@ -16,7 +16,7 @@ from dibs.problem.text import InputError
 
 def described(folder: Path, card: Card) -> dict[str, Any]:
     """All that the card and the files of a guide say."""
-    return {"name": folder.name, **asdict(card)} | {
+    return {"name": folder.name, **asdict(card), "features": card.features.as_dict()} | {
         "parameters": card.parameters or parameters(folder / WEIGHTS),
         "bytes": {name: (folder / name).stat().st_size for name in card.sha256},
     }
@@ -39,6 +39,8 @@ def takes(found: dict[str, Any]) -> str:
         return f"{size}x{size} Sudokus"
     kinds = ", ".join(found["kinds"][1:]) or "none but choices"
     grids = "Sudokus and Latin squares"
+    for what, own in found["features"].items():
+        kinds += f"; features of {what}: {', '.join(own)}" if own else ""
     return {"sudoku": grids, "latin": grids, "cnf": "formulas"}.get(found["family"], f"problems with groups: {kinds}")
 
 

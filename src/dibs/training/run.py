@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from time import monotonic
@@ -23,17 +23,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dibs.guide.graph import own_features
 from dibs.model.labelled import Labelled
 from dibs.model.many_solutions import LEVEL, ManySolutions
 from dibs.model.own_states import Known, failed_state, known_of, states_of
 from dibs.notebook import progress
 from dibs.problem import InputError, Instance
+from dibs.training.record import Decided, Report, Trained
 from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
 from dibs.writing import write
 
 if TYPE_CHECKING:
-    from dibs.guide import DiBS
     from dibs.model.config import Config
     from dibs.model.train import Progress
 
@@ -51,51 +52,6 @@ ROUNDS, BATCH, LEARNING = 12, 16, 4e-3
 TRIAL = 3  # steps that are timed
 LIMIT = 10.0  # seconds for an instance in the verdict, at most;
 LIMITS = 80  # there is time for so many limits
-
-
-@dataclass
-class Decided:
-    """What run.json says: what was asked for, and what was decided on the way."""
-
-    source: str
-    minutes: float
-    seed: int
-    instances: int  # wanted
-    fixed: bool = False  # so many of them, whatever the time
-    solved: int | None = None  # training instances that were looked at in time
-    steps: int | None = None
-    width: int | None = None  # of the hidden state
-    first: int | None = None  # steps of the first guide; 0: there is none
-    again: int | None = None  # instances that were looked at with it
-    seconds: dict[str, float] = field(default_factory=dict)  # of each phase so far
-
-    @property
-    def spent(self) -> float:
-        return sum(self.seconds.values())
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a run says on its way: a line that stays, or how far a phase is."""
-
-    phase: str
-    share: float | None = None
-    line: str = ""
-    loss: float | None = None
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A guide's folder, and whether it pays."""
-
-    folder: Path
-    verdict: Verdict
-
-    @property
-    def guide(self) -> DiBS:
-        from dibs.guide import load_guide
-
-        return load_guide(self.folder)
 
 
 def train(
@@ -199,6 +155,9 @@ class _Run:
             self.report(Report("read", line=fault))
         found = f"{len(self.given.instances)} instances, {len(self.tested)} of them for the verdict only"
         self.report(Report("read", line=f"{self.given.label}: {found}"))
+        for what, names in own_features(one.structure for one in self.learned).as_dict().items():
+            if names:
+                self.report(Report("read", line=f"features of {what}: {', '.join(names)}"))
         known = self._timed("solve", self._solve)
         if hard := self._hard(known):
             self._timed("first", lambda: self._first(known))
@@ -311,19 +270,19 @@ class _Run:
         states: list[Labelled] = []
         solved = [number for number, one in enumerate(known) if one.solved]
         last, held = max(1, round(HELD * len(solved))), 0
-        level = LEVEL.get(self.given.family, "hidden")
+        level, features = LEVEL.get(self.given.family, "hidden"), own_features(one.structure for one in self.learned)
         for place, number in enumerate(solved):
             rng = np.random.default_rng((self.decided.seed, 2, number))
-            states += states_of(self.learned[number], known[number].solutions, self.given.kinds, level, rng)
+            states += states_of(self.learned[number], known[number].solutions, self.given.kinds, level, rng, features)
             if place + 1 == last:
                 held = len(states)
         for number, one in enumerate(known):
             if not one.solved:
-                states += failed_state(self.learned[number], one.failed, self.given.kinds, level)
+                states += failed_state(self.learned[number], one.failed, self.given.kinds, level, features)
         if len(states) == held:
             raise InputError("nothing is open after propagation: a guide has nothing to say here", self.given.label)
         own = self.given.family == "problem"
-        return ManySolutions(self.given.family, states, held, self.given.kinds, bounds=own, even=True)
+        return ManySolutions(self.given.family, states, held, self.given.kinds, own, True, features)
 
     # Learning
 

@@ -139,6 +139,8 @@ def _fingerprint(instance: Instance) -> bytes:
         for array in (of.start, of.member, of.least, of.most):
             digest.update(np.ascontiguousarray(array).tobytes())
     digest.update(str((of.family, of.shape)).encode())
+    for name, numbers in (*of.features.literals.items(), *of.features.groups.items()):
+        digest.update(name.encode() + numbers.tobytes())
     digest.update(np.sort(instance.given).tobytes())
     return digest.digest()
 
@@ -155,6 +157,10 @@ def _family(label: str, instances: list[Instance]) -> tuple[str, tuple[str, ...]
         raise InputError(
             f"has {len(names)} kinds of groups, at most {NAMES - 1} can be learned: use fewer roles", label
         )
+    for what in ("literals", "groups"):
+        own = {name for one in instances for name in getattr(one.structure.features, what)}
+        if len(own) > NAMES:
+            raise InputError(f"has {len(own)} features of {what}, at most {NAMES} can be learned", label)
     return "problem", (KINDS[0], *names)  # a role may have the name of the first, too
 
 
