@@ -36,6 +36,16 @@ def walked(problem: Instance, seed: int) -> tuple[Search, Lines, Walk]:
     return search, found, walk.begin(found, rng.gumbel(size=count), rng)
 
 
+def pending(w: Walk) -> int:
+    """How many values are tabu by the moves to come that end it."""
+    count = 0
+    for end in np.flatnonzero(w.ends):
+        pair = w.ends[end]
+        while pair:
+            count, pair = count + 1, w.before[pair - 1]
+    return count
+
+
 def check(search: Search, t: Lines, w: Walk) -> None:
     """Every line is a matching, and all counts are what the values say."""
     cells = np.concatenate([first + np.arange(size) for first, size in zip(t.first, t.size, strict=False)])
@@ -43,18 +53,23 @@ def check(search: Search, t: Lines, w: Walk) -> None:
     assert (w.holder[w.value[cells]] == cells).all()
     assert (t.line[w.value[cells]] == t.line[cells]).all()
     literal = t.literal[t.row[cells] + w.value[cells]]
-    count = np.bincount(t.other[literal[literal >= 0]], minlength=len(search.problem.need))
+    group = t.group[t.row[cells] + w.value[cells]]
+    assert ((group < 0) == (literal < 0)).all()
+    count = np.bincount(group[group >= 0], minlength=len(search.problem.need))
     assert (count == w.held).all()
     clashes = (literal < 0).sum() + (count * (count - 1) // 2).sum()
     assert w.counts[walk.CLASHES] == clashes >= w.counts[walk.LEAST]
+    tabu = 0
     for c in cells:
         mates = cells[t.line[cells] == t.line[c]]
-        held = t.literal[t.row[c] + w.value[mates]]  # what the cell would hold with the value of each
-        cost = np.where(held < 0, 1 + (mates == c), count[t.other[held]])
+        held = t.group[t.row[c] + w.value[mates]]  # where the cell would be with the value of each
+        cost = np.where(held < 0, 1 + (mates == c), count[held])
+        assert w.own[c] == cost[mates == c]
+        cost += walk.TABU * (w.cost[t.row[c] + mates] >= walk.TABU)
         assert (w.cost[t.row[c] + mates] == cost).all()
         assert (w.paid[t.row[mates] + c] == cost + walk.NEVER * (mates == c)).all()
-        assert (w.tabu[t.row[c] + mates] == w.shut[t.row[mates] + c]).all()
-        assert w.own[c] == cost[mates == c]
+        tabu += int((cost >= walk.TABU).sum())
+    assert tabu == pending(w)
     bad = w.bad[: w.counts[walk.BAD]]
     assert sorted(bad) == np.flatnonzero(w.own > 1).tolist()
     assert (w.where[bad] == 1 + np.arange(len(bad))).all()
@@ -109,6 +124,7 @@ def test_a_walk_back_at_its_best_state() -> None:
         if w.counts[walk.REWINDS] > rewinds:
             rewinds = int(w.counts[walk.REWINDS])
             assert (w.value == w.best).all()
+            assert not pending(w)
             check(search, t, w)
         if rewinds == 3 or w.counts[walk.LEAST] == 0:
             break

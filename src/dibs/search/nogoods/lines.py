@@ -32,7 +32,7 @@ class Lines(NamedTuple):
     line: Ints  # [C]
     row: Ints  # [C] the entry of each cell with cell or place p is row + p
     literal: Ints  # [E] of each cell with each place; -1: not open
-    other: Ints  # [L] the group of each literal that is neither its cell nor its place
+    group: Ints  # [E] the group of each of these literals that is neither its cell nor its place; -1: not open
     start: Ints  # [G+1] the open literals of those groups:
     cell: Ints  # their cells
     place: Ints  # and places
@@ -75,10 +75,11 @@ def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
     row = np.cumsum(width[line]) - width[line] - first[line]
     literal = np.full(int((width**2).sum()), -1)
     literal[row[cell] + place] = literals
-    other = group[:, 2]
-    order = np.argsort(other[literals], kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(other[literals], minlength=len(p.need)))])
-    found = first, count, line, row, literal, other, start, cell[order], place[order]
+    other = group[literals, 2]
+    order = np.argsort(other, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.bincount(other, minlength=len(p.need)))])
+    third = np.where(literal < 0, -1, group[literal, 2])
+    found = first, count, line, row, literal, third, start, cell[order], place[order]
     return Lines(*(np.ascontiguousarray(each, np.int32) for each in found))
 
 

@@ -10,7 +10,7 @@ swaps of a cell are looked at as one vector.
 
 from __future__ import annotations
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from dibs.search.nogoods.lines import Lines
 CLASHES = 0  # of the state
 LEAST = 1  # of the best state
 BAD = 2  # cells that clash
-MOVE = 3  # moves since nothing was tabu, at least
+MOVE = 3  # how many there were, at least
 FREE = 4  # the move from which on nothing is tabu
 LOOKS = 5  # swaps that were looked at, and EACH for every move: what a walk costs
 REWINDS = 6  # how often it went back
@@ -38,11 +38,15 @@ SPREAD = 10  # and up to so many more, at random
 LONGEST = 4000  # without these
 FAR, FARTHEST = 10, 15  # clashes above the best state's where it goes back; one more after every
 PATIENCE = 1000  # rewinds
-NEVER = 8000  # clashes that a swap adds which is none
-LAST_MOVE = 16_000  # then nothing is tabu: all this fits into 16 bits
+NEAR = 3  # clashes above the best state's from where one swap may lead to a better one
+TABU = 1 << 12  # what a value that is tabu costs besides
+NEVER = 6500  # clashes that a swap adds which is none, also where TABU is taken away; all this fits into 16 bits
+MOST = 1024  # clashes that a swap takes away, at most
+AGES = 1 << 13  # moves after which nothing is tabu, a power of two: more than LONGEST + SPREAD
 EACH = 16  # looks: what a move costs besides them
 
 i2 = np.int16
+AS_IS, FREELY = i2(-1), i2(TABU - 1)  # see `added`
 
 
 class Walk(NamedTuple):
@@ -54,13 +58,17 @@ class Walk(NamedTuple):
     moved: Annotated[NDArray[np.int32], "cells"]  # cells whose value may not be the best state's
     listed: Annotated[NDArray[np.bool_], "cells"]  # which those are
     # Of a cell with the value of another: true literals in its group, its own included. Where it is not open: 1, and
-    # 1 more where the cell has it.
+    # 1 more where the cell has it. While it is tabu, TABU more.
     cost: Annotated[NDArray[np.int16], "entries"]
     # The same of the other with the value of the cell; of the cell itself NEVER more.
     paid: Annotated[NDArray[np.int16], "entries"]
     own: Annotated[NDArray[np.int16], "cells"]  # the same of a cell with its own value; -NEVER: it only fills up
-    tabu: Annotated[NDArray[np.int16], "entries"]  # a cell may not take the value of another until that move
-    shut: Annotated[NDArray[np.int16], "entries"]  # nor the other that of the cell
+    # What is tabu: of every move to come the last one that ends there (1 + its number), and of each the one before it,
+    # its cell and its place.
+    ends: Annotated[NDArray[np.int32], "ages"]
+    before: Annotated[NDArray[np.int32], "pairs"]
+    away: Annotated[NDArray[np.int32], "pairs"]
+    gone: Annotated[NDArray[np.int32], "pairs"]
     held: Annotated[NDArray[np.int32], "groups"]  # true literals
     total: Annotated[NDArray[np.int32], "groups"]  # the sum of their cells: where there is one, it is that one
     bad: Annotated[NDArray[np.int32], "cells"]  # cells that clash
@@ -73,7 +81,14 @@ class Walk(NamedTuple):
 def begin(t: Lines, liking: NDArray[np.float64], rng: np.random.Generator) -> Walk:
     """A walk from the state that takes the literals liked best, one after the other. `liking` [L]."""
     cells, entries = len(t.line), len(t.literal)
-    sizes = {"cells": cells, "entries": entries, "groups": len(t.start) - 1, "counters": COUNTERS}
+    sizes = {
+        "cells": cells,
+        "entries": entries,
+        "groups": len(t.start) - 1,
+        "counters": COUNTERS,
+        "ages": AGES,
+        "pairs": 2 * AGES,
+    }
     walk = zeros(Walk, sizes)
     walk.value[:] = walk.best[:] = -1
     walk.random[:] = rng.integers(1, 2**63, 1, np.uint64)
@@ -107,7 +122,7 @@ def match(t: Lines, w: Walk, cell: NDArray[np.int32], order: NDArray[np.int32]) 
             continue
         line = t.line[c]
         for d in range(t.first[line], t.first[line] + t.size[line]):
-            w.cost[t.row[c] + d] = w.paid[t.row[d] + c] = t.literal[t.row[c] + w.value[d]] < 0
+            w.cost[t.row[c] + d] = w.paid[t.row[d] + c] = t.group[t.row[c] + w.value[d]] < 0
         w.own[c] = w.cost[t.row[c] + c]
         w.paid[t.row[c] + c] += NEVER
         w.counts[CLASHES] += w.own[c]
@@ -148,14 +163,13 @@ def look(w: Walk, cell: Int) -> None:
 @part
 def put(t: Lines, w: Walk, cell: Int, sign: Int) -> Int:
     """A cell's value is put there (1) or taken away (-1); returns how many others of its group are true."""
-    literal = t.literal[t.row[cell] + w.value[cell]]
+    g = t.group[t.row[cell] + w.value[cell]]
     others = 0
-    if literal < 0:
+    if g < 0:
         w.cost[t.row[cell] + cell] += sign
         w.paid[t.row[cell] + cell] += sign
         w.own[cell] += sign
     else:
-        g = t.other[literal]
         alone = w.total[g] if w.held[g] == 1 else -1
         others = w.held[g] - (sign < 0)
         w.held[g] += sign
@@ -184,20 +198,18 @@ def exchange(t: Lines, w: Walk, a: Int, b: Int) -> None:
     put(t, w, b, -1)
     first = t.first[t.line[a]]
     width = t.first[t.line[a] + 1] - first
-    cost, paid, tabu, shut = w.cost, w.paid, w.tabu, w.shut
+    cost, paid = w.cost, w.paid
     at = t.row[first]  # of the first cell's entries
     for _ in range(t.size[t.line[a]]):
         cost[at + a], cost[at + b] = cost[at + b], cost[at + a]
-        tabu[at + a], tabu[at + b] = tabu[at + b], tabu[at + a]
         at += width
     one, two = t.row[a] + first, t.row[b] + first
     for k in range(width):
         paid[one + k], paid[two + k] = paid[two + k], paid[one + k]
-        shut[one + k], shut[two + k] = shut[two + k], shut[one + k]
     for c, d in ((a, b), (b, a)):
         paid[t.row[c] + c] += NEVER
         paid[t.row[c] + d] -= NEVER
-        w.own[c] = cost[t.row[c] + c]
+        w.own[c] = cost[t.row[c] + c] & (TABU - 1)
     x, y = w.value[a], w.value[b]
     w.value[a], w.value[b] = y, x
     w.holder[x], w.holder[y] = b, a
@@ -206,65 +218,102 @@ def exchange(t: Lines, w: Walk, a: Int, b: Int) -> None:
 
 
 @part
-def choose(t: Lines, w: Walk) -> None:
-    """The best swap of a cell that clashes: of those that are not tabu, or of all where no state was better.
-
-    Where every swap adds clashes, it is the best of a random one of these cells. Ties are broken at random.
-    """
-    counts = w.counts
-    now = i2(counts[MOVE])
-    cost, paid, own, tabu, shut = w.cost, w.paid, w.own, w.tabu, w.shut
-    top: Int = NEVER
-    first, ties = -1, 0
-    barred, barred_first = counts[LEAST] - counts[CLASHES], -1  # only better ones count
-    for i in range(counts[BAD]):
-        c = w.bad[i]
-        begin, end = t.first[t.line[c]], t.first[t.line[c] + 1]
-        row = t.row[c]
-        best = all_best = i2(NEVER)
-        for d in range(begin, end):
-            change = i2(cost[row + d] + paid[row + d] - own[d])
-            away = tabu[row + d] if tabu[row + d] > shut[row + d] else shut[row + d]
-            allowed = change if away <= now else i2(NEVER)
-            best = allowed if allowed < best else best
-            all_best = change if change < all_best else all_best
-        counts[LOOKS] += end - begin
-        stay = own[c] - 2
-        w.gain[i] = best - stay
-        if w.gain[i] < top:
-            top, first, ties = w.gain[i], i, 1
-        elif w.gain[i] == top:
-            ties += 1
-            if draw(w, ties) == 0:
-                first = i
-        if all_best - stay < barred:
-            barred, barred_first = all_best - stay, i
-    all_ = barred_first >= 0 and barred < top
-    if all_:
-        top, first = barred, barred_first
-    elif top > 0 and counts[BAD] > 0:
-        first = draw(w, counts[BAD])
-        top = w.gain[first]
-    counts[FIRST] = -1
-    if first >= 0 and top < NEVER // 2:
-        counts[FIRST], counts[CHANGE] = w.bad[first], top
-        counts[SECOND] = partner(t, w, w.bad[first], top, all_)
+def forbid(t: Lines, w: Walk, cell: Int, place: Int, number: Int, until: Int) -> None:
+    """A value is tabu for a cell until that move; `number`: 0 or 1, of the two of a move."""
+    entry = t.row[cell] + w.holder[place]
+    if w.cost[entry] < TABU:
+        pair = 2 * (w.counts[MOVE] % AGES) + number
+        w.cost[entry] += TABU
+        w.paid[t.row[w.holder[place]] + cell] += TABU
+        w.away[pair], w.gone[pair], w.before[pair] = cell, place, w.ends[until % AGES]
+        w.ends[until % AGES] = pair + 1
 
 
 @part
-def partner(t: Lines, w: Walk, c: Int, change: Int, tabu: bool) -> Int:
-    """A random cell whose swap with this one adds so many clashes, and is not tabu unless `tabu`."""
-    begin = t.first[t.line[c]]
+def allow(t: Lines, w: Walk) -> None:
+    """What is tabu until this move no longer is."""
+    end = w.counts[MOVE] % AGES
+    pair = w.ends[end]
+    while pair > 0:
+        cell, other = w.away[pair - 1], w.holder[w.gone[pair - 1]]
+        w.cost[t.row[cell] + other] -= TABU
+        w.paid[t.row[other] + cell] -= TABU
+        pair = w.before[pair - 1]
+    w.ends[end] = 0
+
+
+@part
+def added(cost: Any, paid: Any, own: Any, bits: np.int16) -> np.int16:
+    """The clashes that a swap adds, and `own` of the first cell less 2; `bits`: AS_IS, or FREELY: tabu or not."""
+    return i2(i2(i2(cost + paid - own + MOST) & bits) - MOST)
+
+
+@part
+def best_of(t: Lines, w: Walk, c: Int, bits: np.int16) -> Int:
+    """The least `added` of all swaps of a cell."""
+    begin, end = t.first[t.line[c]], t.first[t.line[c] + 1]
     row = t.row[c]
-    found, ties = -1, 0
-    change += w.own[c] - 2
-    for d in range(begin, begin + t.size[t.line[c]]):
-        allowed = tabu or max(w.tabu[row + d], w.shut[row + d]) <= w.counts[MOVE]
-        if allowed and w.cost[row + d] + w.paid[row + d] - w.own[d] == change:
-            ties += 1
-            if ties == 1 or draw(w, ties) == 0:
-                found = d
-    return found
+    cost, paid, own = w.cost, w.paid, w.own
+    least = i2(NEVER)
+    for d in range(begin, end):
+        found = added(cost[row + d], paid[row + d], own[d], bits)
+        least = found if found < least else least
+    return least
+
+
+@part
+def choose(t: Lines, w: Walk) -> None:
+    """The best swap of a cell that clashes: of those that are not tabu, or of all where no state was better.
+
+    Where every swap adds clashes, it is the best of a random one of these cells. Ties are broken at random: what is
+    compared is the gain, then random bits, then the number of the cell in `bad`. A branch would cost more than a look.
+    """
+    counts = w.counts
+    step = 2 * draw(w, 1 << 16) + 1
+    near = counts[CLASHES] - counts[LEAST] < NEAR
+    better, better_first = counts[LEAST] - counts[CLASHES], -1
+    top: Int = NEVER << 40
+    looks = 0
+    for i in range(counts[BAD]):
+        c = w.bad[i]
+        looks += t.first[t.line[c] + 1] - t.first[t.line[c]]
+        stay = w.own[c] - 2
+        gain = best_of(t, w, c, AS_IS) - stay
+        w.gain[i] = gain
+        key = (gain << 40) + ((((i + 1) * step) & 0xFFFF) << 24) + i
+        top = key if key < top else top
+        if near:
+            gain = best_of(t, w, c, FREELY) - stay
+            if gain < better:
+                better, better_first = gain, i
+    counts[LOOKS] += looks
+    some = draw(w, counts[BAD])
+    first = some if top >> 40 > 0 else top & 0xFFFFFF
+    gain, bits = w.gain[first] + 0, AS_IS
+    if better_first >= 0:
+        first, gain, bits = better_first, better, FREELY
+    counts[FIRST] = -1
+    if gain < TABU // 2:
+        counts[FIRST], counts[CHANGE] = w.bad[first], gain
+        counts[SECOND] = partner(t, w, w.bad[first], gain, bits)
+
+
+@part
+def partner(t: Lines, w: Walk, c: Int, gain: Int, bits: np.int16) -> Int:
+    """A random cell whose swap with this one adds so many clashes; there is one."""
+    begin, end = t.first[t.line[c]], t.first[t.line[c] + 1]
+    row = t.row[c]
+    cost, paid, own = w.cost, w.paid, w.own
+    wanted = i2(gain + own[c] - 2)
+    ties = 0
+    for d in range(begin, end):
+        ties += added(cost[row + d], paid[row + d], own[d], bits) == wanted
+    skip = draw(w, ties)
+    for d in range(begin, end):
+        skip -= added(cost[row + d], paid[row + d], own[d], bits) == wanted
+        if skip < 0:
+            return d
+    return c
 
 
 @part
@@ -272,11 +321,12 @@ def swap(t: Lines, w: Walk) -> None:
     """Make the chosen swap."""
     counts = w.counts
     a, b = counts[FIRST], counts[SECOND]
-    away = counts[MOVE] + min(int(TENURE * counts[CLASHES]), LONGEST) + 1
-    counts[FREE] = max(counts[FREE], away + SPREAD)
+    x, y = w.value[a], w.value[b]
+    until = counts[MOVE] + min(int(TENURE * counts[CLASHES]), LONGEST) + 1
+    counts[FREE] = max(counts[FREE], until + SPREAD)
     exchange(t, w, a, b)
-    w.tabu[t.row[a] + b] = w.shut[t.row[b] + a] = away + draw(w, SPREAD)
-    w.tabu[t.row[b] + a] = w.shut[t.row[a] + b] = away + draw(w, SPREAD)
+    forbid(t, w, a, x, 0, until + draw(w, SPREAD))
+    forbid(t, w, b, y, 1, until + draw(w, SPREAD))
     counts[CLASHES] += counts[CHANGE]
     for c in (a, b):
         if not w.listed[c]:
@@ -299,18 +349,12 @@ def settle(t: Lines, w: Walk, back: bool) -> None:
     counts[MOVED] = 0
     if back:
         counts[CLASHES] = counts[LEAST]
-        counts[MOVE] = max(counts[MOVE], counts[FREE])
+        while counts[MOVE] < counts[FREE]:
+            counts[MOVE] += 1
+            allow(t, w)
         counts[REWINDS] += 1
     else:
         counts[LEAST] = counts[CLASHES]
-
-
-@part
-def forgive(w: Walk) -> None:
-    """Nothing is tabu."""
-    for e in range(len(w.tabu)):
-        w.tabu[e] = w.shut[e] = 0
-    w.counts[MOVE] = w.counts[FREE] = 0
 
 
 @entry(error_model="numpy")
@@ -326,8 +370,7 @@ def go(t: Lines, w: Walk, budget: Int) -> None:
     while counts[LEAST] > 0 and counts[LOOKS] < stop:
         counts[MOVE] += 1
         counts[LOOKS] += EACH
-        if counts[MOVE] >= LAST_MOVE:
-            forgive(w)
+        allow(t, w)
         choose(t, w)
         if counts[FIRST] < 0:
             continue
