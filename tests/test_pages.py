@@ -16,6 +16,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 from xml.etree import ElementTree
 
@@ -92,8 +93,10 @@ def test_links_and_languages(page: Path) -> None:
 
 
 @having("python")
-def test_python_blocks_run(page: Path, folder: Path) -> None:
-    names: dict[str, object] = {"__name__": page.stem}
+def test_python_blocks_run(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType(page.stem)
+    monkeypatch.setitem(sys.modules, page.stem, module)  # classes of a page are found by name
+    names = module.__dict__
     for block in blocks(page, "python"):
         if not block.shown_by:
             code = compile(ast.parse(block.text), page.name, "exec", dont_inherit=True)

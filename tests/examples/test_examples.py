@@ -93,6 +93,14 @@ def test_first_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert "row 1: 4" in lines[3]
 
 
+def test_own_network(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    trained = dibs.train(
+        "dibs.generate.timetable:family", 0.1, tmp_path / "run", instances=12, steps=4, network="own_network:Mine"
+    )
+    assert str(trained.verdict)
+
+
 def test_own_guide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """As it stands, but for seconds in place of minutes."""
     train, asked = dibs.train, []

@@ -56,7 +56,7 @@ def test_keys_of_later_versions_are_left_alone(folder: Path) -> None:
         ({"format": 2}, "format 2 is not known; this version of dibs reads 1"),
         ({"format": None}, "format None is not known; this version of dibs reads 1"),
         ({"kind": None}, "has no 'kind'; install dibs again or export it again"),
-        ({"kind": "oracle"}, "kind 'oracle' is not known; this version of dibs runs relational and transformer"),
+        ({"kind": "oracle"}, f"kind 'oracle' is not known; this version of dibs runs {' and '.join(card.KINDS)}"),
         ({"config": [1]}, "'config' must be a JSON object; install dibs again or export it again"),
         ({"licence": 3}, "'licence' must be a JSON string; install dibs again or export it again"),
         ({"sha256": {"model.onnx": "0"}}, "has no sha256 of model.safetensors; install dibs again or export it again"),

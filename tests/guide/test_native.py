@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from dibs.clock import waiting
 from dibs.guide.graph import graph
 from dibs.guide.native import EVERY, FLOOR, Native
-from dibs.model.relational import Inputs, Relational
+from dibs.guide.network import Batch
+from dibs.model.relational import Relational
 from dibs.problem.shape import Shape, shape
 
 SHAPES = [shape(4, (2, 2)), shape(6, (2, 3)), shape(9, (3, 3)), shape(16, (4, 4)), shape(7, None)]
@@ -51,7 +52,7 @@ def test_as_torch(of: Shape, width: int) -> None:
     states = _states(of, 7, width)
     found = graph(of.structure, states)
     with torch.no_grad():
-        wanted = module(Inputs(found)).logits[-1].numpy()
+        wanted = module(Batch(found)).logits[-1].numpy()
     logits = _native(module).logits(of.structure, states)
     np.testing.assert_allclose(logits[found.state, found.literal], wanted, rtol=0, atol=1e-4)
     assert not logits[~states].any()

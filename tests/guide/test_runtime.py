@@ -17,11 +17,11 @@ from dibs.bench.instances import load
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.graph import graph
+from dibs.guide.network import Batch
 from dibs.guide.runtime import Compiled, Relational, Transformer, backend
 from dibs.guide.steps import denoise
 from dibs.model.export import load_module
 from dibs.model.puzzles import solve
-from dibs.model.relational import Inputs
 from dibs.model.states import collect
 from dibs.problem import Sudoku
 from dibs.problem.shape import shape
@@ -96,8 +96,8 @@ def test_neither_is_less_exact_than_torch(searched: dict[str, Visited], shape: s
             continue
         module = load_module(folder)
         with torch.no_grad():
-            single = module(Inputs(found)).logits[-1].numpy()
-            inputs = Inputs(found)
+            single = module(Batch(found)).logits[-1].numpy()
+            inputs = Batch(found)
             for name, value in vars(inputs).items():
                 if torch.is_tensor(value) and value.dtype == torch.float32:
                     setattr(inputs, name, value.double())

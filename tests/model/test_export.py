@@ -24,10 +24,11 @@ from dibs import InputError, generate, writing
 from dibs.guide.card import CARD, ONNX, OPTIONAL, WEIGHTS, Card, shipped, verify
 from dibs.guide.codec import encode, from_true
 from dibs.guide.graph import graph
+from dibs.guide.network import Batch
 from dibs.guide.runtime import backend
 from dibs.model import export as exporting
 from dibs.model.export import METADATA, export, load_module
-from dibs.model.relational import Inputs, Relational
+from dibs.model.relational import Relational
 from dibs.model.transformer import Transformer
 from dibs.problem.shape import Box
 from dibs.problem.structure import Structure
@@ -70,7 +71,7 @@ def difference(module: Relational, folder: Path, structure: Structure, open_: ND
     """How far torch and ONNX are apart on these states."""
     found = graph(structure, open_)
     with torch.no_grad():
-        wanted = module(Inputs(found)).logits[-1].numpy()
+        wanted = module(Batch(found)).logits[-1].numpy()
     feed = {
         "features": found.features,
         "groups": found.link.reshape(len(wanted), -1),

@@ -10,7 +10,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from dibs.guide.graph import KINDS, graph
-from dibs.model.relational import Inputs, Relational, cell_log_probabilities, widened
+from dibs.guide.network import Batch
+from dibs.model.relational import Relational, cell_log_probabilities, widened
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Structure
 from paths import states
@@ -34,7 +35,7 @@ def dense_logits(of: Relational, structure: Structure, open_: Bools) -> NDArray[
     """[n, L] logits of open literals, 0 elsewhere."""
     found = graph(structure, open_)
     logits = np.zeros(open_.shape, np.float32)
-    logits[found.state, found.literal] = of(Inputs(found)).logits[-1].numpy()
+    logits[found.state, found.literal] = of(Batch(found)).logits[-1].numpy()
     return logits
 
 
@@ -149,7 +150,7 @@ def test_values_and_gradients_are_those_of_the_definition(of: Shape) -> None:
     structure = of.structure
     open_ = np.random.default_rng(1).random((1, structure.literals)) < 0.6
     model = module(8, 3).double()
-    x = Inputs(graph(structure, open_))
+    x = Batch(graph(structure, open_))
     x.features = x.features.double()
     wanted = plain(model, structure, open_[0])
     found = model(x).logits[-1]
@@ -167,7 +168,7 @@ def test_values_and_gradients_are_those_of_the_definition(of: Shape) -> None:
 def test_heads_are_the_logits_of_earlier_rounds() -> None:
     of, found = states((3, 3), 1)
     model = module(8, 5)
-    x = Inputs(graph(of.structure, found.open[:2]))
+    x = Batch(graph(of.structure, found.open[:2]))
     early, late = model(x, (3, 5)).logits
     assert torch.equal(late, model(x).logits[-1])
     model.rounds = 3
@@ -178,7 +179,7 @@ def test_segments_are_one_long_pass() -> None:
     """The hidden state is all that a segment hands on: three of two rounds are six rounds."""
     of, found = states((3, 3), 1)
     model = module(8, 6)
-    x = Inputs(graph(of.structure, found.open[:2]))
+    x = Batch(graph(of.structure, found.open[:2]))
     whole = model(x, (2, 4, 6))
     model.rounds, hidden, logits = 2, None, []
     for _ in range(3):
@@ -193,7 +194,7 @@ def test_segments_are_one_long_pass() -> None:
 
 def test_probabilities_of_a_cell_add_up() -> None:
     of, found = states((3, 3), 2)
-    x = Inputs(graph(of.structure, found.open))
+    x = Batch(graph(of.structure, found.open))
     log_p = cell_log_probabilities(module()(x).logits[-1], x)
     total = torch.zeros(x.kinds[1]).index_add(0, x.cell, log_p.exp())
     assert torch.allclose(total, torch.ones_like(total), atol=1e-6)

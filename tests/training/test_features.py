@@ -14,13 +14,14 @@ import dibs
 from dibs.guide.card import CARD, OwnFeatures, verify
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.graph import graph_of, groups_of, own_features
+from dibs.guide.network import Batch
 from dibs.model import backward, pool
 from dibs.model.config import Config
 from dibs.model.export import export, load_module
 from dibs.model.labelled import Labelled, OwnState
 from dibs.model.many_solutions import ManySolutions
 from dibs.model.own_states import known_of, states_of
-from dibs.model.relational import Inputs, Relational, cell_log_probabilities
+from dibs.model.relational import Relational, cell_log_probabilities
 from dibs.model.tasks import ManySolutionsTask
 from dibs.problem import InputError
 from dibs.problem.limits import DEFAULT
@@ -190,7 +191,7 @@ def test_compiled_code_onnx_and_torch_say_the_same(family: Any, tmp_path: Path) 
         said = [_said(one, problem) for one in both]
         assert np.allclose(said[0][open_], said[1][open_], atol=1e-4)
         groups = groups_of(problem.structure, card.kinds, card.features)
-        x = Inputs(graph_of(groups, root.open, root.true, len(card.kinds), 4))
+        x = Batch(graph_of(groups, root.open, root.true, len(card.kinds), 4))
         with torch.no_grad():
             wanted = cell_log_probabilities(module(x).logits[-1], x).numpy()
         assert np.allclose(said[0][open_], wanted, atol=1e-4)

@@ -192,8 +192,9 @@ def learned(states: list[OwnState], held: list[OwnState], kinds: tuple[str, ...]
     """The chance that it gives to the values of the solutions, on held-out states, after so many steps."""
     import torch
 
+    from dibs.guide.network import Batch
     from dibs.model.config import Config
-    from dibs.model.relational import Inputs, cell_log_probabilities
+    from dibs.model.relational import cell_log_probabilities
 
     config = {"model": {"width": 16, "rounds": 8}, "train": {"batch": 16, "updates": 4}}
     task = ManySolutionsTask(Config.of("tiny", config, "test"), ManySolutions("problem", states, 0, kinds, True))
@@ -208,7 +209,7 @@ def learned(states: list[OwnState], held: list[OwnState], kinds: tuple[str, ...]
             optimiser.step()
     right = []
     for state in held:
-        found = Inputs(task._graph([state]))
+        found = Batch(task._graph([state]))
         with torch.no_grad():
             chance = cell_log_probabilities(module(found).logits[-1], found).exp().numpy()
         right.append((chance * state.target).sum() / found.kinds[1])

@@ -36,6 +36,9 @@ def train(
     minutes: Annotated[float | None, Parameter(help="instances: time for all of it; default: 20")] = None,
     instances: Annotated[int | None, Parameter(help="instances: how many; default: by time")] = None,
     seed: Annotated[int | None, Parameter(help="instances: of everything that is drawn; default: 0")] = None,
+    network: Annotated[
+        str | None, Parameter(help="instances: module:Class of your own in place of ours; see docs/OWN_GUIDES.md")
+    ] = None,
     data: Annotated[Path | None, Parameter(help="configuration: where puzzles are kept; default: runs/data")] = None,
     threads: Annotated[int, Parameter(help="threads of one process")] = 1,
     set_: Annotated[tuple[str, ...], Parameter(name="--set", help="configuration: table.key=value over its own")] = (),
@@ -81,9 +84,9 @@ def train(
     if _are_instances(source):
         if data is not None or set_:
             raise Refused(f"dibs: {'--data' if data else '--set'} is for a configuration, and {source} is none")
-        return _from_instances(source, output, resume, minutes, instances, seed)
+        return _from_instances(source, output, resume, minutes, instances, seed, network)
     plan = _overridden(Config.read(source), set_)
-    for name, value in (("minutes", minutes), ("instances", instances), ("seed", seed)):
+    for name, value in (("minutes", minutes), ("instances", instances), ("seed", seed), ("network", network)):
         if value is not None:
             raise Refused(f"dibs: --{name} is for instances; a configuration says it itself: see --set")
     folder = output or Path("runs") / plan.name
@@ -113,7 +116,13 @@ def _are_instances(source: str) -> bool:
 
 
 def _from_instances(
-    source: str, output: Path | None, resume: bool, minutes: float | None, instances: int | None, seed: int | None
+    source: str,
+    output: Path | None,
+    resume: bool,
+    minutes: float | None,
+    instances: int | None,
+    seed: int | None,
+    network: str | None,
 ) -> int:
     from rich.console import Console
 
@@ -131,6 +140,7 @@ def _from_instances(
                 folder,
                 seed=seed or 0,
                 instances=instances,
+                network=network,
                 resume=resume,
                 report=screen.show,
             )

@@ -20,16 +20,16 @@ from typing import Any, NamedTuple
 from dibs.problem.text import InputError
 
 FORMAT = 1
-KINDS = ("relational", "transformer")
+KINDS = ("relational", "transformer", "own")  # own: a class of the user's
 FAMILIES = ("sudoku", "latin", "cnf", "problem")  # problem: any, by the kinds of its groups
 PLAIN, BOUNDED = 2, 4  # features of a kind of groups, without what they need and have room for, and with it
 GROUPS = ("cell", "line", "box")  # kinds of groups of grids and formulas
-OPTIONAL = ("calibration", "kinds", "parameters", "features")  # fields of a card
+OPTIONAL = ("calibration", "kinds", "parameters", "features", "network")  # fields of a card
 CARD = "card.json"
 GUIDE = "guide"  # the folder of a guide within that of its training
 WEIGHTS = "model.safetensors"  # of relational guides, for compiled code
 ONNX = "model.onnx"  # for ONNX Runtime
-NEEDED = {"relational": (WEIGHTS, ONNX), "transformer": (ONNX,)}  # files by kind
+NEEDED = {"relational": (WEIGHTS, ONNX), "transformer": (ONNX,), "own": (WEIGHTS,)}  # files by kind
 AGAIN = "install dibs again or export it again"
 
 CARD_BYTES = 2**20
@@ -54,17 +54,21 @@ class Range(NamedTuple):
     whole: bool = True
 
 
+GRAPHS = {  # what a network of literals and groups takes
+    "kinds": Range(1, NAMES, needed=False),  # of groups, if they are not those of a grid
+    "bounds": Range(0, 1, needed=False),  # 1: what groups need and have room for is an input
+    "literal_features": Range(0, NAMES, needed=False),  # of the user's own
+    "group_features": Range(0, NAMES, needed=False),
+}
 CONFIG: dict[str, dict[str, Range]] = {
     "relational": {
         "width": Range(1, MOST),
         "rounds": Range(1, MOST),  # that a state may have
         "trained_rounds": Range(1, MOST * MOST, needed=False),  # that it had in training, at most
         "settled": Range(0, 1, needed=False, whole=False),  # no more rounds where log-probabilities change by less
-        "kinds": Range(1, NAMES, needed=False),  # of groups, if they are not those of a grid
-        "bounds": Range(0, 1, needed=False),  # 1: what groups need and have room for is an input
-        "literal_features": Range(0, NAMES, needed=False),  # of the user's own
-        "group_features": Range(0, NAMES, needed=False),
+        **GRAPHS,
     },
+    "own": GRAPHS,
     "transformer": {
         "cells": Range(1, 36**2),
         "size": Range(1, 36),
@@ -110,6 +114,7 @@ class Card:
     kinds: tuple[str, ...] = GROUPS  # what its groups are called, the cells first; optional on a card
     parameters: int = 0  # how many numbers the weights are; 0: see the header of `WEIGHTS`
     features: OwnFeatures = NO_FEATURES  # optional on a card
+    network: str = ""  # module:Class of the user's own
 
     @classmethod
     def read(cls, folder: Path) -> Card:
@@ -137,6 +142,7 @@ class Card:
         parts = [self.kind, self.config, self.family, self.calibration, self.sha256]
         parts += [self.kinds] if self.kinds != GROUPS else []
         parts += [self.features] if any(self.features) else []
+        parts += [self.network] if self.network else []
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -201,6 +207,7 @@ def _checked(table: Any, path: str) -> dict[str, Any]:
         "kinds": _kinds(table.get("kinds", list(GROUPS)), table["config"].get("kinds", len(GROUPS)), path),
         "parameters": parameters,
         "features": _features(table.get("features", {}), table["config"], path),
+        "network": _network(table.get("network", ""), table["kind"], path),
     }
 
 
@@ -233,6 +240,12 @@ def _features(table: Any, config: dict[str, Any], path: str) -> OwnFeatures:
             raise InputError(f"'features' must have {config.get(key, 0)} names of {what}, a number each; {AGAIN}", path)
         found.append(tuple((name, float(by)) for name, by in own.items()))
     return OwnFeatures(*found)
+
+
+def _network(name: Any, kind: str, path: str) -> str:
+    if isinstance(name, str) and len(name) <= NAME and bool(name) == (kind == "own"):
+        return name
+    raise InputError(f"'network' must be module:Class where the kind is own, and nothing elsewhere; {AGAIN}", path)
 
 
 def _check_config(kind: str, config: dict[str, Any], path: str) -> None:

@@ -40,7 +40,7 @@ class Denoiser:
         self.folder = folder
         self.card = card
         # Elsewhere the search's own propagation has followed them.
-        sees = card.kind == "relational" or bool(card.config.get("candidates"))
+        sees = card.kind != "transformer" or bool(card.config.get("candidates"))
         self.settles = sees and card.family in ("sudoku", "latin") and not network_only
         self._run(*backend.example())  # what is compiled or allocated at the first call must not count as a query
         self.calls = 0

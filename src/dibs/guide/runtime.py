@@ -51,11 +51,14 @@ def backend(folder: Path, card: Card, threads: int, runtime: Runtime = "auto", r
     """The model of a folder that has been verified; `threads` for one forward pass; `rounds`: not those of the card."""
     compiled = card.kind == "relational" and runtime == "auto" and not _has_gpu() and compiles()
     if rounds is not None and not compiled:
-        why = "a transformer has none" if card.kind == "transformer" else "the rounds of its ONNX graph are fixed"
+        none = {"transformer": "a transformer has none", "own": "a network of your own has none"}
+        why = none.get(card.kind, "the rounds of its ONNX graph are fixed")
         raise InputError(f"rounds = {rounds}: {why}", str(folder))
     if card.kind == "transformer":
         inputs = ["tokens", "open"] if card.config.get("candidates") else ["tokens"]
         return Transformer(Session(folder, threads, inputs), folder, card)
+    if card.kind == "own":
+        return OwnNetwork(folder, card)
     if compiled:
         return Compiled(folder, card, threads, rounds)
     # One thread for a session: with more, ONNX Runtime adds to a group from several without a lock.
@@ -149,6 +152,34 @@ class Graphs:
         if self.family == "cnf":
             return _blank(CNF(2, [(1, 2)]).structure)
         return _blank(Structure.build(2, decide=[[0, 1]]))
+
+
+class OwnNetwork(Graphs):
+    """A network of the user's own, run by torch; its module is imported by the name on the card."""
+
+    def __init__(self, folder: Path, card: Card) -> None:
+        try:
+            import torch  # noqa: F401
+        except ImportError:
+            raise InputError(f"its network {card.network} needs torch: pip install torch", str(folder)) from None
+        from dibs.guide.network import loaded
+
+        super().__init__(card)
+        self.network = loaded(folder / WEIGHTS, card)
+        self.per = BOUNDED if card.config.get("bounds") else PLAIN
+
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+        import torch
+
+        from dibs.guide.graph import graph_of, groups_of
+        from dibs.guide.network import Batch, logits_of
+
+        found = graph_of(groups_of(structure, self.kinds, self.own), open_, true, len(self.kinds), self.per)
+        logits = np.zeros(open_.shape, np.float32)
+        if len(found.literal):
+            with torch.inference_mode():
+                logits[found.state, found.literal] = logits_of(self.network, Batch(found)).float().numpy()
+        return logits
 
 
 class Compiled(Graphs):

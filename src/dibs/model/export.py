@@ -50,7 +50,12 @@ def export(
         from safetensors.torch import save
     except ImportError as error:
         raise InputError(f"writing a guide needs {error.name}: pip install 'dibs[train]'") from None
+    from dibs.guide.network import Network, name_of
+
     kind, config, graph = _parts(module, family)
+    kept: dict[str, Any] = {"kinds": list(kinds)} if kinds != GROUPS else {}
+    if isinstance(module, Network):
+        kept["network"] = name_of(type(module))
     card = {
         "format": FORMAT,
         "kind": kind,
@@ -60,14 +65,15 @@ def export(
         "data": data,
         "trained": trained,
         "dibs": dibs.__version__,
-    } | ({"kinds": list(kinds)} if kinds != GROUPS else {})
+        **kept,
+    }
     if any(features):
         card["features"] = features.as_dict()
     if kind == "transformer":
         card["parameters"] = sum(values.numel() for values in module.parameters())
     metadata = {METADATA: json.dumps(card)}  # one entry: safetensors would write several in any order
-    files = {ONNX: graph(metadata).SerializeToString(deterministic=True)}
-    if kind == "relational":
+    files = {ONNX: graph(metadata).SerializeToString(deterministic=True)} if graph else {}
+    if kind != "transformer":
         tensors = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
         files[WEIGHTS] = save(tensors, metadata)
     card["sha256"] = {name: sha256(content).hexdigest() for name, content in files.items()}
@@ -88,6 +94,10 @@ def load_module(folder: Path | str) -> nn.Module:
     """The module of a guide's folder, in eval mode. Every tensor must be there in its shape, and no other."""
     folder = Path(folder)
     card = verify(folder)
+    if card.kind == "own":
+        from dibs.guide.network import loaded
+
+        return loaded(folder / WEIGHTS, card)
     module = _build(card, folder)
     path = folder / (WEIGHTS if WEIGHTS in card.sha256 else ONNX)
     tensors = (_tensors if path.name == WEIGHTS else _initializers)(path)
@@ -106,8 +116,9 @@ def load_module(folder: Path | str) -> nn.Module:
     return module.eval()
 
 
-def _parts(module: nn.Module, family: str) -> tuple[str, dict[str, Any], Callable[[dict[str, str]], ModelProto]]:
-    """(kind, constructor arguments, what writes the graph with its metadata)."""
+def _parts(module: nn.Module, family: str) -> tuple[str, dict[str, Any], Callable[[dict[str, str]], ModelProto] | None]:
+    """(kind, constructor arguments, what writes the graph with its metadata, if there is one)."""
+    from dibs.guide.network import Network
     from dibs.model.relational import Relational
     from dibs.model.transformer import Transformer
 
@@ -115,7 +126,10 @@ def _parts(module: nn.Module, family: str) -> tuple[str, dict[str, Any], Callabl
         return "relational", module.config, partial(relational_graph, module, family=family)
     if isinstance(module, Transformer):
         return "transformer", module.configuration, partial(transformer_graph, module)
-    raise TypeError(f"{type(module).__name__} is neither a Relational nor a Transformer")
+    if isinstance(module, Network):
+        sizes = module.sizes._asdict() | {"kinds": module.sizes.kinds if module.sizes.kinds != len(GROUPS) else 0}
+        return "own", {name: value for name, value in sizes.items() if value}, None
+    raise TypeError(f"{type(module).__name__} is neither a Relational nor a Transformer nor a Network")
 
 
 def _build(card: Card, folder: Path) -> nn.Module:

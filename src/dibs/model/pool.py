@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from dibs.guide.graph import Graph, Groups, graph_of
-from dibs.model.relational import Inputs, cell_log_probabilities
+from dibs.guide.network import Batch
+from dibs.model.relational import cell_log_probabilities
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -90,14 +91,14 @@ def loss(
     literals = pool.literals(rows)
     kinds, features = len(pool.graph.kinds) - 1, pool.graph.features.shape[1] - pool.own
     part = graph_of(_part(pool, literals), np.ones((1, len(literals)), bool), kinds=kinds, per=(features - 1) // kinds)
-    x = Inputs(part, device)
+    x = Batch(part, device)
     target = torch.from_numpy(pool.target[literals]).to(device)
     count = pool.begin[rows + 1] - pool.begin[rows]
     fresh = torch.from_numpy(np.repeat(pool.age[rows] == 0, count)).to(device)
     before = torch.from_numpy(pool.hidden[literals]).to(device)
     passed = module(x, heads, before, fresh)
     probabilities = [cell_log_probabilities(logits, x) for logits in passed.logits]
-    losses = torch.stack([-(target * found).sum() + _emptied(found, target, x) for found in probabilities])
+    losses = torch.stack([-(target * found).sum() + emptied(found, target, x) for found in probabilities])
     pool.hidden[literals] = passed.hidden.detach().float().cpu().numpy()
     last = probabilities[-1].detach()
     top = last.new_full((x.kinds[1],), -torch.inf).scatter_reduce(0, x.cell, last, "amax")
@@ -120,7 +121,7 @@ def _part(pool: Pool, literals: Ints) -> Groups:
     return Groups(group, np.concatenate([[0], ends]), kind, *bounds, own, said)
 
 
-def _emptied(found: Tensor, target: Tensor, x: Inputs) -> Tensor:
+def emptied(found: Tensor, target: Tensor, x: Batch) -> Tensor:
     """The cross-entropy of "none of them", where a cell may stay empty: such a cell has one literal."""
     alone = x.free[x.cell]
     none = torch.log1p(-found[alone].exp().clamp(max=1 - 1e-6))

@@ -8,44 +8,15 @@ of any size.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from dibs.guide.card import BOUNDED, PLAIN
-from dibs.guide.graph import KINDS, Graph
-
-
-class Inputs:
-    """A `Graph` as tensors on a device."""
-
-    def __init__(self, graph: Graph, device: torch.device | None = None) -> None:
-        tensors = [torch.from_numpy(array).to(device) for array in (*graph[:5], graph.cell)]
-        self.features, self.member, self.start, self.link, self.at, self.cell = tensors
-        self.kinds: list[int] = graph.kinds.tolist()
-        self.group_features = torch.from_numpy(graph.group_own).to(device)
-        self.free = torch.from_numpy(graph.least[: self.kinds[1]] == 0).to(device)  # cells that may stay empty
-
-
-class _Gather(torch.autograd.Function):
-    """Sums of rows over sparse sets; the gradient is the same along the transposed sets."""
-
-    @staticmethod
-    def forward(ctx: Any, rows: Tensor, of: Tensor, at: Tensor, back: Tensor, back_at: Tensor) -> Tensor:
-        ctx.sets = back, back_at
-        return F.embedding_bag(of, rows, at, mode="sum")
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
-        return F.embedding_bag(ctx.sets[0], grad.contiguous(), ctx.sets[1], mode="sum"), None, None, None, None
-
-
-def _sums(rows: Tensor, of: Tensor, at: Tensor, back: Tensor, back_at: Tensor) -> Tensor:
-    """[len(at), width] the sums of `rows` over the sets (of, at); (back, back_at) are the same pairs the other way."""
-    sums: Tensor = _Gather.apply(rows, of, at, back, back_at)  # type: ignore[no-untyped-call]
-    return sums
+from dibs.guide.graph import KINDS
+from dibs.guide.network import Batch
 
 
 class Passed(NamedTuple):
@@ -109,7 +80,7 @@ class Relational(nn.Module):
 
     def forward(
         self,
-        x: Inputs,
+        x: Batch,
         heads: tuple[int, ...] = (),
         hidden: Tensor | None = None,
         fresh: Tensor | None = None,
@@ -129,10 +100,10 @@ class Relational(nn.Module):
         logits = []
         for turn in range(1, self.rounds + 1):
             z = self.norm(h)
-            sums = _sums(F.relu(self.pre(z)), x.member, x.start, x.link, x.at)
+            sums = x.to_groups(F.relu(self.pre(z)))
             kinds = zip(self.inner, self.message, spans, said, strict=True)
             groups = torch.cat([message(F.relu(inner(sums[a:b]) + own)) for inner, message, (a, b), own in kinds])
-            inbox = _sums(groups, x.link, x.at, x.member, x.start)
+            inbox = x.to_literals(groups)
             h = h + self.out(F.relu(self.own(z) + given + inbox))
             if turn in (heads or (self.rounds,)):
                 logits.append(self.score(self.last(h)).squeeze(1))
@@ -158,7 +129,7 @@ def widened(module: Relational, width: int) -> Relational:
     return wide
 
 
-def cell_log_probabilities(logits: Tensor, x: Inputs) -> Tensor:
+def cell_log_probabilities(logits: Tensor, x: Batch) -> Tensor:
     """[N] log of the softmax within each literal's cell, with a logit of 0 for none of them where it may stay empty."""
     least = torch.where(x.free, 0.0, -torch.inf).to(logits.dtype)
     top = least.scatter_reduce(0, x.cell, logits.detach(), "amax")

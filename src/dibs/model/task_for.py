@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dibs.guide.network import Network
 from dibs.model.config import Config
 from dibs.model.distil import DistilTask
 from dibs.model.many_solutions import ManySolutions
+from dibs.model.own_network import OwnNetworkTask
 from dibs.model.tasks import ManySolutionsTask, RelationalTask, Sources, Task, TransformerTask
 
 
-def task_for(config: Config, sources: Sources) -> Task:
+def task_for(config: Config, sources: Sources, network: type[Network] | None = None) -> Task:
+    """`network`: the user's own, in place of ours."""
     if isinstance(sources, ManySolutions):
-        return ManySolutionsTask(config, sources)
+        return OwnNetworkTask(config, sources, network) if network else ManySolutionsTask(config, sources)
     if config.train.teacher:
         return DistilTask(config, sources)
     kind = RelationalTask if config.model.kind == "relational" else TransformerTask

@@ -15,6 +15,7 @@ from dibs.guide.card import BOUNDED, NO_FEATURES, PLAIN, OwnFeatures
 from dibs.guide.codec import encode, from_true
 from dibs.guide.graph import KINDS, Graph, graph, graph_of
 from dibs.guide.native import Native
+from dibs.guide.network import Batch
 from dibs.guide.runtime import compiles
 from dibs.model import diffusion
 from dibs.model.config import Config, Train
@@ -23,7 +24,7 @@ from dibs.model.many_solutions import ManySolutions
 from dibs.model.pool import Carried, Pool
 from dibs.model.pool import loss as pooled_loss
 from dibs.model.puzzles import Puzzles, fingerprint, shape_of
-from dibs.model.relational import Inputs, Relational, cell_log_probabilities
+from dibs.model.relational import Relational, cell_log_probabilities
 from dibs.model.states import Bools, Values, truth, walk
 from dibs.model.transformer import Transformer
 from dibs.model.validation import Validation, held_out
@@ -219,7 +220,7 @@ class RelationalTask(_Segmented, _Puzzled):
     def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
         device = next(module.parameters()).device
         found = graph(self.of.structure, open_)
-        x = Inputs(found, device)
+        x = Batch(found, device)
         if device.type == "cpu" and compiles():
             assert isinstance(module, Relational)
             exact = native(module).logits(self.of.structure, open_)[found.state, found.literal]
@@ -320,7 +321,7 @@ class ManySolutionsTask(_Segmented):
         right = []
         for at in range(0, self.many.held, JUDGED):
             states = self.many.states[at : min(at + JUDGED, self.many.held)]
-            scores = module(Inputs(self._graph(states), next(module.parameters()).device)).logits[-1].cpu().numpy()
+            scores = self.scores(module, Batch(self._graph(states), next(module.parameters()).device))
             ends = np.cumsum([len(state.target) for state in states])
             for state, own in zip(states, np.split(scores, ends[:-1]), strict=True):
                 literals = np.flatnonzero(state.candidates)
@@ -329,6 +330,11 @@ class ManySolutionsTask(_Segmented):
                 right.append(state.target[first] > 0 if taken else state.target[first] < 1)
         module.train()
         return {"p_s": float(np.mean(right))}
+
+    def scores(self, module: nn.Module, x: Batch) -> NDArray[np.float32]:
+        """[N] logits."""
+        found: NDArray[np.float32] = module(x).logits[-1].float().cpu().numpy()
+        return found
 
     def calibrate(self, guide: Path) -> None:
         """Shares of solutions are what it has learned: there is nothing to fit."""

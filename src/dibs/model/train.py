@@ -19,6 +19,7 @@ import torch
 from lightning_fabric import Fabric
 from torch import Tensor, nn
 
+from dibs.guide.network import Network
 from dibs.interrupt import interrupts_later, plain_interrupts
 from dibs.model.checkpoint import Checkpoint, Unwritable
 from dibs.model.config import Config, Model, Train
@@ -52,11 +53,19 @@ Report = Callable[[Progress], None]
 Validated = Callable[[nn.Module], dict[str, float]]
 
 
-def train(config: Config, sources: Sources, folder: Path, report: Report, resume: bool = False) -> None:
+def train(
+    config: Config,
+    sources: Sources,
+    folder: Path,
+    report: Report,
+    resume: bool = False,
+    network: type[Network] | None = None,
+) -> None:
     """Train as `config` says; checkpoint, logs and, at the end, the guide itself go into `folder`.
 
     `report` is called after every step, in the first process; it may raise KeyboardInterrupt, as Ctrl-C does: a
     checkpoint is written before that gets out. With several devices `report` must be picklable.
+    `network`: the user's own, in place of ours.
     """
     several = config.train.devices != 1
     on_cpu = config.train.accelerator == "cpu" or not torch.cuda.is_available()
@@ -66,7 +75,7 @@ def train(config: Config, sources: Sources, folder: Path, report: Report, resume
         precision=config.train.precision,  # type: ignore[arg-type]
         strategy="ddp_spawn" if several and on_cpu else "auto",
     )
-    run = _Run(config, sources, folder, report, resume)
+    run = _Run(config, sources, folder, report, resume, network)
     if several:
         fabric.launch(run)
     else:
@@ -83,10 +92,11 @@ class _Run:
     folder: Path
     report: Report
     resume: bool
+    network: type[Network] | None = None
 
     def __call__(self, fabric: Fabric) -> None:
         t = self.config.train
-        learn = task_for(self.config, self.sources)
+        learn = task_for(self.config, self.sources, self.network)
         torch.manual_seed(t.seed)
         module = learn.module()
         optimiser = torch.optim.AdamW(module.parameters(), lr=t.lr, weight_decay=t.weight_decay)

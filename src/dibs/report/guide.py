@@ -59,7 +59,7 @@ def listed(found: dict[str, Any]) -> Table:
     ]
     for name, value in (
         ("guide", found["name"]),
-        ("kind", found["kind"]),
+        ("kind", f"own: {found['network']}, run by torch" if found["network"] else found["kind"]),
         ("parameters", f"{found['parameters']:,}"),
         ("configuration", words(found["config"])),
         ("family", found["family"]),

@@ -21,6 +21,7 @@ class Decided:
     seed: int
     instances: int  # wanted
     fixed: bool = False  # so many of them, whatever the time
+    network: str | None = None  # module:Class of the user's own, in place of ours
     solved: int | None = None  # training instances that were looked at in time
     steps: int | None = None
     width: int | None = None  # of the hidden state

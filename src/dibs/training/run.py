@@ -35,6 +35,7 @@ from dibs.training.verdict import Verdict, judge
 from dibs.writing import write
 
 if TYPE_CHECKING:
+    from dibs.guide.network import Network
     from dibs.model.config import Config
     from dibs.model.train import Progress
 
@@ -63,6 +64,7 @@ def train(
     workers: int | None = None,
     instances: int | None = None,
     steps: int | None = None,
+    network: type[Network] | str | None = None,
     resume: bool = False,
     report: Callable[[Report], None] | None = None,
 ) -> Trained:
@@ -76,6 +78,7 @@ def train(
         workers: threads that solve; as many as there are cores.
         instances: how many, in place of what there is time for.
         steps: of training, in place of what there is time for; with both, the guide is the same to the bit.
+        network: your own in place of ours, a subclass of `dibs.guide.network.Network` or its "module:Class".
         resume: go on with the run in that folder.
         report: called with what is going on; a notebook shows it as a line.
 
@@ -94,7 +97,8 @@ def train(
         def report(now: Report) -> None:
             show(now.line or now.phase, now.share, now.loss)
 
-    return _Run(source, minutes, folder, seed, workers or os.cpu_count() or 1, instances, steps, resume, report)()
+    cores = workers or os.cpu_count() or 1
+    return _Run(source, minutes, folder, seed, cores, instances, steps, resume, report, network)()
 
 
 class _Run:
@@ -109,13 +113,15 @@ class _Run:
         steps: int | None,
         resume: bool,
         report: Callable[[Report], None],
+        network: type[Network] | str | None = None,
     ) -> None:
+        self.network, name = _own(network)
         self.folder, self.workers, self.resume, self.report = folder, workers, resume, report
         wanted = instances or int(np.clip(RATE * minutes, LEAST, MOST))
         begin = monotonic()
         self.given: Collected = collect(source, wanted)
         self.decided = self._begin(
-            Decided(self.given.label, minutes, seed, wanted, instances is not None, instances, steps)
+            Decided(self.given.label, minutes, seed, wanted, instances is not None, name, instances, steps)
         )
         spent = self.decided.seconds
         spent["read"] = spent.get("read", 0.0) + monotonic() - begin  # or generate
@@ -143,6 +149,8 @@ class _Run:
         found = Decided(**json.loads(path.read_text(encoding="utf-8")))
         if (found.source, found.seed, found.instances) != (fresh.source, fresh.seed, fresh.instances):
             raise InputError("is a run on other instances: take another --out", str(path))
+        if found.network != fresh.network:
+            raise InputError(f"is a run of the network {found.network or 'of dibs'}: take another --out", str(path))
         found.minutes = fresh.minutes
         return found
 
@@ -294,7 +302,8 @@ class _Run:
             self.decided.width = next(width for most, width in WIDTHS if literals <= most)
         model = {"width": self.decided.width, "rounds": ROUNDS}
         train: dict[str, Any] = {"steps": steps, "batch": BATCH, "seed": self.decided.seed, "start": start}
-        train |= {"warmup": 20, "lr": LEARNING, "decay": 0.5, "ema": 0.995}
+        rate = self.network.rate if self.network else LEARNING
+        train |= {"warmup": 20, "lr": rate, "decay": 0.5, "ema": 0.995}
         train |= {"validate": max(1, steps // 10), "checkpoint": max(1, min(50, steps // 10))}
         return Config.of(self.folder.name, {"model": model, "train": train}, "training")
 
@@ -311,16 +320,16 @@ class _Run:
 
         folder.mkdir(exist_ok=True)
         resume = (folder / "checkpoint.pt").exists()
-        learn(self._config(steps, sources, start), sources, folder, self._stepped, resume)
+        learn(self._config(steps, sources, start), sources, folder, self._stepped, resume, self.network)
 
     def _affordable(self, sources: ManySolutions, seconds: float) -> int:
         """Steps that there is time for: a few are tried, on weights of no use."""
         import torch
 
         from dibs.guide.runtime import compiles
-        from dibs.model.tasks import ManySolutionsTask
+        from dibs.model.task_for import task_for
 
-        task = ManySolutionsTask(self._config(1, sources), sources)
+        task = task_for(self._config(1, sources), sources, self.network)
         module = task.module()
         optimiser = torch.optim.AdamW(module.parameters())
         rng = np.random.default_rng(0)
@@ -352,6 +361,16 @@ class _Run:
             training=self.decided.spent,
             progress=lambda done, of: self.report(Report("judge", done / of)),
         )
+
+
+def _own(network: type[Network] | str | None) -> tuple[type[Network] | None, str | None]:
+    """A network of the user's own, if there is one, and its name."""
+    if network is None:
+        return None, None
+    from dibs.guide.network import name_of, network_named
+
+    found = network_named(network) if isinstance(network, str) else network
+    return found, name_of(found)
 
 
 def hash_of(*numbers: int) -> int:

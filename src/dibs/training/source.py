@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dibs.guide.by_name import by_name
 from dibs.guide.card import NAMES
 from dibs.guide.graph import KINDS, named_groups
 from dibs.problem import InputError, Instance, read_instances
@@ -90,19 +89,9 @@ def _open(source: Source, count: int) -> tuple[str, Iterator[tuple[str, Instance
 
 
 def _function(source: str) -> Callable[[int], Any]:
-    module, _, name = source.partition(":")
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except ImportError as error:
-        raise InputError(f"cannot be imported: {_line(error)}; write module:function", source) from None
-    except AttributeError:
-        raise InputError(f"the module {module} has no {name!r}", source) from None
-    finally:
-        sys.path.remove(here)
+    found = by_name(source)
     if not callable(found):
-        raise InputError(f"{name} is no function of a seed", source)
+        raise InputError("is no function of a seed", source)
     made: Callable[[int], Any] = found
     return made
 
