@@ -19,7 +19,8 @@ check: $(VENV)/.test-installed chromium
 	$(BIN)/dibs warm
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
 
-# The documentation site, in build/site: notebooks are run, warnings are errors, and every page is looked at in a browser.
+# The documentation site, in build/site: notebooks are run, warnings are errors, every page is looked at in a browser, and
+# commands in pages that take minutes are started and stopped.
 docs: $(VENV)/.docs-installed chromium
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	$(BIN)/python -m pytest -q -p no:cacheprovider website

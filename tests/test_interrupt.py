@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from threading import Event
 from typing import Any
 
 import pytest
@@ -78,3 +79,19 @@ def test_ctrl_c_in_a_call_of_compiled_code_is_ctrl_c() -> None:
         call(KeyboardInterrupt())
     with pytest.raises(SystemError), plain_interrupts():
         call(ValueError())
+
+
+def test_ctrl_c_while_an_object_goes_is_not_lost() -> None:
+    """Python would print it, and go on."""
+
+    class Interrupted:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def work() -> None:
+        with plain_interrupts():
+            Interrupted()
+            Event().wait()
+
+    with pytest.raises(KeyboardInterrupt):
+        work()

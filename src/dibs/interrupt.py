@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+MOMENT = 0.01  # seconds; until then the object is gone
 
 
 @contextmanager
@@ -47,7 +51,22 @@ def interrupts_later(*signals: int) -> Iterator[None]:
 
 @contextmanager
 def plain_interrupts() -> Iterator[None]:
-    """Ctrl-C that came while Python called a compiled function is a SystemError, which hides it: here it is itself."""
+    """Ctrl-C ends the block, also where Python would hide it.
+
+    While a compiled function is called it is a SystemError; here it is itself. While an object is taken apart
+    (`__del__`, a weak reference) Python prints it and goes on; here it comes again, a moment later.
+    """
+    before = sys.unraisablehook
+
+    def again(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
+            return
+        timer = threading.Timer(MOMENT, _interrupt)
+        timer.daemon = True
+        timer.start()
+
+    sys.unraisablehook = again
     try:
         yield
     except SystemError as error:
@@ -57,3 +76,12 @@ def plain_interrupts() -> Iterator[None]:
         if isinstance(cause, KeyboardInterrupt):
             raise cause from None
         raise
+    finally:
+        sys.unraisablehook = before
+
+
+def _interrupt() -> None:
+    if hasattr(signal, "pthread_kill"):  # not on Windows
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        _thread.interrupt_main()

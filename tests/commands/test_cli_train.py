@@ -120,8 +120,8 @@ def test_interrupted_and_resumed(config: Path, tmp_path: Path, how: signal.Signa
     process.send_signal(how)
     _, says = process.communicate(timeout=300)
     assert process.returncode == 130
-    line = f"interrupted; go on with: dibs train {config} --output {tmp_path / 'run'} --resume\n"
-    assert says.decode() == line
+    command = " ".join(["dibs train", *map(str, [config, *words]), "--set train.steps=1000000 --resume"])
+    assert says.decode() == f"interrupted; go on with: {command}\n"
     from dibs.model.checkpoint import Checkpoint
 
     step = Checkpoint.read(tmp_path / "run" / "checkpoint.pt").step
@@ -155,3 +155,17 @@ def test_what_is_for_instances_is_refused_with_a_configuration(run: Run, config:
     told = run("train", str(config), "--minutes", "3")
     assert told.code == 2
     assert "--minutes is for instances" in told.err
+
+
+def test_the_command_that_goes_on_is_whole(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its seed or number of instances it would be a run on other ones, without its minutes a longer one."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dibs.training.run.train", interrupted)
+    out = tmp_path / "out"
+    said = ["--minutes", "0.5", "--instances", "40", "--seed", "3"]
+    result = run("train", tmp_path, *said, "--out", out)
+    command = f"dibs train {tmp_path} {' '.join(said)} --out {out} --resume"
+    assert (result.code, result.err) == (130, f"interrupted; go on with: {command}\n")

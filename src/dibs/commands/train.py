@@ -93,6 +93,7 @@ def train(
     if (folder / "checkpoint.pt").exists() and not resume:
         raise Refused(f"dibs: {folder} holds a run already: go on with --resume, or take another --output")
     folder.mkdir(parents=True, exist_ok=True)
+    same = (f" --data {data}" if data else "") + "".join(f" --set {one}" for one in set_)
     data = data or Path("runs/data")
     with _alone(folder), _Screen() as screen:
         if plan.train.devices != 1:  # other processes cannot share this terminal
@@ -104,7 +105,7 @@ def train(
         except KeyboardInterrupt:
             screen.terminal.close()
             again = " --resume" if (folder / "checkpoint.pt").exists() else ""
-            screen.terminal.say(f"interrupted; go on with: dibs train {source} --output {folder}{again}")
+            screen.terminal.say(f"interrupted; go on with: dibs train {source} --output {folder}{same}{again}")
             raise
     print(f"the guide is in {folder / 'guide'}")
     return 0
@@ -150,7 +151,9 @@ def _from_instances(
             raise Refused(f"dibs: {error}") from None
         except KeyboardInterrupt:
             screen.terminal.close()
-            screen.terminal.say(f"interrupted; go on with: dibs train {source} --out {folder} --resume")
+            said = {"minutes": minutes, "instances": instances, "seed": seed}
+            same = "".join(f" --{name} {value:g}" for name, value in said.items() if value is not None)
+            screen.terminal.say(f"interrupted; go on with: dibs train {source}{same} --out {folder} --resume")
             raise
     console = Console()
     console.print(tabular.terminal(table(found.verdict), console.width))
