@@ -121,6 +121,7 @@ def test_what_is_left_of_a_bound_may_be_special() -> None:
     assert literals.tolist() == [1, 2, 3, 4]
     assert left.exclusive.tolist() == [True, False]
     assert left.need.tolist() == [False, True]
+    assert left.choices.tolist() == [1]
     assert left.least.tolist() == [2]
     assert left.most.tolist() == [3]
 
@@ -129,7 +130,7 @@ def test_literals_get_complements_where_groups_have_bounds() -> None:
     problem = Problem(3, groups=[(0, 2, [0, 1, 2])])
     left, _ = reduced(problem.structure, np.ones(3, bool), np.zeros(3, bool), "hidden")
     whole = completed(left)
-    assert len(whole.idle) == 3
+    assert not len(whole.choices)  # nobody branches on them
     assert whole.pair.tolist() == [3, 4, 5, 0, 1, 2]
     assert (whole.need & whole.exclusive).tolist() == [True] * 3
     assert whole.group_member.tolist() == [0, 3, 1, 4, 2, 5, 0, 1, 2]
@@ -137,6 +138,7 @@ def test_literals_get_complements_where_groups_have_bounds() -> None:
     assert in_order.group_member.tolist() == [0, 3, 1, 4, 2, 5, 0, 4, 1, 5, 0, 1, 2]
     assert in_order.exclusive.tolist() == [True] * 3 + [False] * 2
     assert in_order.need.all()
+    assert not len(in_order.choices)
 
 
 def test_literals_of_other_groups_have_no_order() -> None:

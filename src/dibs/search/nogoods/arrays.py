@@ -79,7 +79,7 @@ class Problem(NamedTuple):
     most: NDArray[np.int32]  # [B] and at most
     selector: NDArray[np.int32]  # [B] the literal that switches the group on, by being assumed; -1: it always holds
     pair: NDArray[np.int32]  # [L] the literal that is true where this one is false; -1: not known
-    idle: NDArray[np.int32]  # [I] as many of the special groups, the last ones, are not to be branched on
+    choices: NDArray[np.int32]  # special groups that need a literal and may be branched on, ascending
 
 
 class Memory(NamedTuple):

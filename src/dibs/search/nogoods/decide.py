@@ -17,9 +17,9 @@ def choose(p: Problem, m: Memory) -> Int:
     if assumed > 0 and m.counts[arrays.LEVEL] == assumed:  # all choices above come after one here
         enlist(p, m)
     best, size, weight = -1, 1.0, 0.0
-    for i in range(m.counts[arrays.LISTED] if assumed > 0 else len(p.need) - len(p.idle)):
-        g = m.listed[i] if assumed > 0 else i
-        if p.need[g] and m.held[g] == 0 and (best < 0 or m.left[g] * weight < size * m.weight[g]):
+    for i in range(m.counts[arrays.LISTED] if assumed > 0 else len(p.choices)):
+        g = m.listed[i] if assumed > 0 else p.choices[i]
+        if m.held[g] == 0 and (best < 0 or m.left[g] * weight < size * m.weight[g]):
             best, size, weight = g, float(m.left[g]), m.weight[g]
     for b in range(len(p.least)):
         g = len(p.need) + b
@@ -34,9 +34,9 @@ def choose(p: Problem, m: Memory) -> Int:
 def enlist(p: Problem, m: Memory) -> None:
     """Above all that is assumed: the groups that still need a literal, among which all choices will be made."""
     found = 0
-    for g in range(len(p.need) - len(p.idle)):
-        if p.need[g] and m.held[g] == 0:
-            m.listed[found] = g
+    for i in range(len(p.choices)):
+        if m.held[p.choices[i]] == 0:
+            m.listed[found] = p.choices[i]
             found += 1
     m.counts[arrays.LISTED] = found
 

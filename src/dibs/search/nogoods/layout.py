@@ -45,7 +45,7 @@ def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tu
         _spread(member[kind], len(literals)), group[kind].astype(i4), (most == 1)[first], (least == 1)[first],
         _spread(member[~kind], len(literals)), group[~kind].astype(i4),
         least[second].astype(i4), most[second].astype(i4), np.full(len(second), -1, i4),
-        pair.astype(i4), np.zeros(0, i4),
+        pair.astype(i4), np.flatnonzero((least == 1)[first]).astype(i4),
     ), literals  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def completed(p: Problem) -> Problem:
     literals = len(p.pair)
     alone = np.flatnonzero(p.pair < 0)
     pairs = list(zip(alone.tolist(), range(literals, literals + len(alone)), strict=True))
-    return extended(p, literals + len(alone), pairs, [])._replace(idle=np.zeros(len(alone), np.int32))
+    return extended(p, literals + len(alone), pairs, [])._replace(choices=p.choices)
 
 
 def ordered(p: Problem) -> Problem:
@@ -83,8 +83,7 @@ def ordered(p: Problem) -> Problem:
         for a, b in zip(by[:-1][same].tolist(), by[1:][same].tolist(), strict=True)
         if _others(p, a) == _others(p, b) and _others(p, int(p.pair[a])) == _others(p, int(p.pair[b]))
     ]
-    found = extended(p, len(p.pair), [], [], chains)
-    return found._replace(idle=np.zeros(len(p.idle) + len(chains), np.int32))
+    return extended(p, len(p.pair), [], [], chains)._replace(choices=p.choices)
 
 
 def _others(p: Problem, literal: int) -> list[int]:
@@ -135,7 +134,7 @@ def extended(
         np.concatenate([base.least, np.array([g[1] for g in guarded], i4)]),
         np.concatenate([base.most, np.array([g[2] for g in guarded], i4)]),
         np.concatenate([base.selector, np.array([g[0] for g in guarded], i4)]),
-        pair, base.idle,
+        pair, np.append(base.choices, np.arange(special, special + len(twos), dtype=i4)),
     )  # fmt: skip
 
 
