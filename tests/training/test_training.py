@@ -375,17 +375,51 @@ def test_the_verdict_follows_from_the_times() -> None:
     assert twice.breaks_even == float("inf")
     few = _verdict([0.1, 0.2, 0.3], [0.2, 0.1, 0.9])
     assert str(few).startswith("Do not use this guide yet")
+    assert not _verdict([0.1] * 9, [1.0] * 9).pays, "too few"
+    assert _verdict([0.1] * 10, [1.0] * 10).pays
     noise = _verdict(rng.permutation(plain).tolist(), plain)
     assert not noise.pays, "the same times in another order are no gain"
 
 
+def test_a_guide_that_changes_nothing_is_rarely_found_to_pay() -> None:
+    """Times that spread as searches do, drawn anew for both."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(200):
+        base = rng.lognormal(0, 1, 30)
+        found.append(_verdict(*((base * rng.lognormal(0, 1, 30)).clip(max=10).tolist() for _ in range(2))).pays)
+    assert np.mean(found) < 0.07
+
+
+def test_of_a_large_folder_some_are_taken_whatever_their_names(tmp_path: Path) -> None:
+    for seed in range(30):
+        rows_and_columns(seed).save(tmp_path / f"{seed:02}.json")
+    first = [rows_and_columns(seed).problem().given.tolist() for seed in range(10)]
+    some, again = (collect(tmp_path, 10) for _ in range(2))
+    assert some.faults == ["10 of 30 files are taken, at random"]
+    assert len([one for one in some.instances if one.given.tolist() in first]) < 8
+    assert [one.given.tolist() for one in some.instances] == [one.given.tolist() for one in again.instances]
+    assert not collect(tmp_path, 30).faults
+
+
+def test_a_model_without_groups_has_states(tmp_path: Path) -> None:
+    def loose(seed: int) -> dibs.Model:
+        model = dibs.Model()
+        for i in range(3 + seed):
+            model.boolean(i)
+        return model
+
+    assert export_states(loose, tmp_path / "loose.safetensors", instances=4) > 0
+
+
 def test_other_engines_are_judged_on_the_instances_that_they_were_run_on() -> None:
     """They are left out where time is short: their times are those of the first instances."""
-    own, plain = Times(WITH, (1.0, 1.0, 9.0, 9.0), 4), Times(WITHOUT, (4.0, 4.0, 20.0, 20.0), 4)
-    verdict = Verdict((own, plain, Times("kissat", (2.0, 2.0), 2)), 4, 30.0, 60.0)
+    own = Times(WITH, (1.0, 1.0, *[9.0] * 10), 12)
+    plain = Times(WITHOUT, (4.0, 4.0, *[20.0] * 10), 12)
+    verdict = Verdict((own, plain, Times("kissat", (2.0, 2.0), 2)), 12, 30.0, 60.0)
     assert verdict.beside(verdict.peers[0]) == 1
     assert "faster than kissat (1 s against 2 s on average)" in str(verdict)
-    assert [line.cells[1] for line in page.table(verdict).lines] == ["4 of 4", "4 of 4", "2 of 2"]
+    assert [line.cells[1] for line in page.table(verdict).lines] == ["12 of 12", "12 of 12", "2 of 2"]
 
 
 def test_states_and_labels_are_files_for_other_peoples_training(tmp_path: Path) -> None:

@@ -113,6 +113,8 @@ def train(
 
 def _are_instances(source: str) -> bool:
     path = Path(source)
+    if not path.exists() and ("/" in source or "\\" in source) and path.suffix != ".toml":
+        return True  # `collect` says that it is not there
     return path.is_dir() or (path.exists() and path.suffix != ".toml") or (":" in source and not path.exists())
 
 

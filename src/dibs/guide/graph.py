@@ -133,29 +133,24 @@ def _scaled(columns: Mapping[str, Floats], names: tuple[tuple[str, float], ...],
     return found
 
 
-def _groups(structure: Structure, kinds: tuple[str, ...], own_: OwnFeatures) -> Groups:
+def _groups(structure: Structure, kinds: tuple[str, ...], own: OwnFeatures) -> Groups:
     if (name := unknown_kind(structure, kinds)) is not None:
         raise ValueError(f"there are no weights for groups of the kind {name!r}, only for {', '.join(kinds)}")
     cells, (others, kind, names) = cells_of(structure), named_groups(structure)
     kind = np.array([kinds.index(name, 1) for name in names], np.int64)[kind]
-    own = cells.group >= 0
-    least, most = structure.least.astype(np.int64), structure.most.astype(np.int64)
-    said = _scaled(structure.features.groups, own_.groups, structure.groups)
+    # One row more, the last: a literal by itself, whose group is -1.
+    least, most = np.append(structure.least, 0).astype(np.int64), np.append(structure.most, 1).astype(np.int64)
+    said = np.pad(_scaled(structure.features.groups, own.groups, structure.groups), ((0, 1), (0, 0)))
     order = np.argsort(kind, kind="stable")
     others, kind = others[order], kind[order]
     if np.array_equal(np.append(cells.group, others), np.arange(structure.groups)):
         begin, group = (part.copy() for part in structure.memberships)
     else:
         begin, group = _memberships(structure, cells, others)
-    return Groups(
-        group,
-        begin,
-        np.append(np.zeros(len(own), np.int64), kind),
-        np.append(np.where(own, least[cells.group], 0), least[others]),
-        np.append(np.where(own, most[cells.group], 1), most[others]),
-        _scaled(structure.features.literals, own_.literals, structure.literals),
-        np.concatenate([np.where(own[:, None], said[cells.group], 0), said[others]]).astype(np.float32),
-    )
+    laid = np.append(cells.group, others)
+    every = np.append(np.zeros(len(cells.group), np.int64), kind)
+    literals = _scaled(structure.features.literals, own.literals, structure.literals)
+    return Groups(group, begin, every, least[laid], most[laid], literals, said[laid])
 
 
 def _memberships(structure: Structure, cells: Cells, others: Ints) -> tuple[Ints, Ints]:

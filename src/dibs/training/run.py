@@ -205,9 +205,10 @@ class _Run:
         line = f"solved {solved} of {len(known)} for training" + (f", {refuted} have no solution" if refuted else "")
         self.report(Report("solve", line=line))
         if solved < 2:
+            none = f" and {refuted} have no solution" if refuted else ""
             raise InputError(
-                f"of {len(known)} instances {solved} were solved with {NODES:,} nodes: there is nothing to learn from; "
-                "give easier instances of the same family, or more of them",
+                f"of {len(known)} instances {solved} were solved with {NODES:,} nodes{none}: there is nothing to learn "
+                "from; give easier instances of the same family, or more of them",
                 self.given.label,
             )
         return known

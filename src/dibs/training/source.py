@@ -35,7 +35,10 @@ class Collected:
 
 
 def collect(source: Source, count: int) -> Collected:
-    """At most `count` different instances; InputError in a line where there are none, or where they do not fit."""
+    """At most `count` different instances; InputError in a line where there are none, or where they do not fit.
+
+    They are the same ones whenever it is called.
+    """
     label, drawn = _open(source, count)
     instances: list[Instance] = []
     faults: list[str] = []
@@ -43,7 +46,7 @@ def collect(source: Source, count: int) -> Collected:
     repeated = 0
     for place, one in drawn:
         if isinstance(one, Exception):
-            said = _line(one)
+            said = _line(one) if isinstance(one, ValueError) else f"{type(one).__name__}: {_line(one)}"
             faults.append(said if said.startswith(place) else f"{place}: {said}")
             continue
         key = _fingerprint(one)
@@ -54,11 +57,14 @@ def collect(source: Source, count: int) -> Collected:
         instances.append(one)
         if len(instances) == count:
             break
+    left = sum(1 for _ in _files(source)) - count if isinstance(source, str | Path) else 0
     if faults:
         lost = f"{len(faults)} could not be taken"
         faults[SHOWN:] = [f"{lost}: these are the first" if len(faults) > SHOWN else lost]
     if repeated:
         faults.append(f"{repeated} of them came twice: each is taken once")
+    if left > 0 and len(instances) == count:
+        faults.append(f"{count} of {count + left} files are taken, at random")
     if not instances:
         raise InputError("has no instance that can be read" + (f"; {faults[0]}" if faults else ""), label)
     family, kinds = _family(label, instances)
@@ -81,7 +87,7 @@ def _open(source: Source, count: int) -> tuple[str, Iterator[tuple[str, Instance
     if isinstance(source, str) and ":" in source and not Path(source).exists():
         return source, _called(_function(source), source, count)
     if isinstance(source, str | Path):
-        return str(source), _read(Path(source))
+        return str(source), _read(Path(source), count)
     if callable(source):
         name = getattr(source, "__name__", "the function")
         return name, _called(source, name, count)
@@ -109,16 +115,24 @@ def _attempt(make: Callable[..., Instance], *arguments: Any) -> Instance | Excep
         return error
 
 
-def _read(path: Path) -> Iterator[tuple[str, Instance | Exception]]:
+def _read(path: Path, count: int) -> Iterator[tuple[str, Instance | Exception]]:
+    """Of a folder with more files than are wanted, some at random: names often go by size or by age."""
     if not path.exists():
         raise InputError("no such file or folder", str(path))
-    files = sorted(one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
+    files = sorted(_files(path))
+    if len(files) > count:
+        files = [files[i] for i in np.random.default_rng(0).permutation(len(files))]
     for file in files:
         try:
             for line, one in read_instances(file):
                 yield (f"{file}" if isinstance(one, Exception) else f"{file}:{line}"), one
         except InputError as error:
             yield str(file), error
+
+
+def _files(source: str | Path) -> Iterator[Path]:
+    path = Path(source)
+    yield from (one for one in path.rglob("*") if one.is_file()) if path.is_dir() else [path]
 
 
 def _fingerprint(instance: Instance) -> bytes:

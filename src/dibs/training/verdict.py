@@ -31,7 +31,8 @@ Floats = NDArray[np.float64]
 
 WITH, WITHOUT = "dibs, this guide", "dibs"
 DRAWS = 1_000  # of the bootstrap
-SURE = 0.9  # of the draws must say so
+SURE = 0.98  # of the draws must say so: with 0.9 one guide in ten that changes nothing was found to pay
+ENOUGH = 10  # instances: on fewer nobody can be sure
 WORTH = 0.95  # of the time without: less of a gain is none
 PEERS = 0.6  # of the time: after it, other engines are not run any more
 LEAST = 3  # instances, however long they take
@@ -81,7 +82,7 @@ class Verdict:
         rng = np.random.default_rng(0)
         drawn = rng.integers(0, len(own), (DRAWS, len(own)))
         ratio = own[drawn].sum(axis=1) / plain[drawn].sum(axis=1)
-        return bool(own.sum() < WORTH * plain.sum() and (ratio < 1).mean() >= SURE)
+        return bool(len(own) >= ENOUGH and own.sum() < WORTH * plain.sum() and (ratio < 1).mean() >= SURE)
 
     @property
     def breaks_even(self) -> float:
@@ -99,7 +100,7 @@ class Verdict:
         ratios = f"with it dibs takes {p50:.2f} of the time at the median and {p95:.2f} at p95 ({self._solved()})"
         if not self.pays:
             if own.mean < WORTH * plain.mean:
-                return f"Do not use this guide yet: {ratios}, but on too few instances to be sure; judge it on more."
+                return f"Do not use this guide yet: {ratios}, but that may be chance; judge it on more instances."
             better = min(self.times, key=lambda one: one.mean)
             return f"Do not use this guide: {ratios}; the quickest here is {better.name}."
         best = min(self.peers, key=lambda one: one.mean, default=None)
