@@ -165,7 +165,7 @@ def test_the_command_that_goes_on_is_whole(tmp_path: Path, run: Run, monkeypatch
 
     monkeypatch.setattr("dibs.training.run.train", interrupted)
     out = tmp_path / "out"
-    said = ["--minutes", "0.5", "--instances", "40", "--seed", "3"]
+    said = ["--minutes", "0.5", "--instances", "40", "--seed", "3000000", "--network", "mine:Net"]
     result = run("train", tmp_path, *said, "--out", out)
     command = f"dibs train {tmp_path} {' '.join(said)} --out {out} --resume"
     assert (result.code, result.err) == (130, f"interrupted; go on with: {command}\n")

@@ -153,8 +153,8 @@ def _from_instances(
             raise Refused(f"dibs: {error}") from None
         except KeyboardInterrupt:
             screen.terminal.close()
-            said = {"minutes": minutes, "instances": instances, "seed": seed}
-            same = "".join(f" --{name} {value:g}" for name, value in said.items() if value is not None)
+            said = {"minutes": minutes, "instances": instances, "seed": seed, "network": network}
+            same = "".join(f" --{name} {value}" for name, value in said.items() if value is not None)
             screen.terminal.say(f"interrupted; go on with: dibs train {source}{same} --out {folder} --resume")
             raise
     console = Console()
