@@ -162,6 +162,32 @@ def test_a_transformer_with_a_file_of_weights_beside_it_is_read_too(tmp_path: Pa
     assert described(folder, verify(folder))["parameters"] == sum(value.numel() for value in other.values())
 
 
+def test_half_precision_is_of_the_file_only(tmp_path: Path) -> None:
+    """Weights are rounded, once; everything is computed in float32, to the bit as from a whole file of such weights."""
+    folder, module = tmp_path / "half", transformer()
+    export(module, folder, data=DATA, trained=NOTES)
+    exporting.set_calibration(folder, (0.5, -0.25))
+    before, whole = json.loads((folder / CARD).read_text()), (folder / ONNX).stat().st_size
+    exporting.halve(folder)
+    again = load_module(folder)
+    for name, value in module.state_dict().items():
+        assert torch.equal(again.state_dict()[name], value.half().float()), name
+    assert {**json.loads((folder / CARD).read_text()), "sha256": None} == {**before, "sha256": None}
+    count = sum(value.numel() for value in module.parameters())
+    assert whole - (folder / ONNX).stat().st_size > 1.5 * count
+    export(again, tmp_path / "whole", data=DATA, trained=NOTES)
+    of, found = states((2, 2), 3)
+    said = [
+        backend(one, verify(one), 1).logits(of.structure, found.open, found.true)
+        for one in (folder, tmp_path / "whole")
+    ]
+    assert said[0].std() > 0.1
+    assert np.array_equal(said[0], said[1])
+    export(relational(), folder, data=DATA, trained=NOTES)
+    with pytest.raises(InputError, match="only a transformer is halved"):
+        exporting.halve(folder)
+
+
 @pytest.mark.parametrize("name", ["transformer", "transformer-distilled"])
 def test_torch_and_onnx_agree_on_the_transformers_that_ship(name: str) -> None:
     folder = shipped()[name]

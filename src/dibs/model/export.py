@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import dibs
 from dibs.guide.card import AGAIN, CARD, FORMAT, GROUPS, NO_FEATURES, ONNX, WEIGHTS, Card, OwnFeatures, verify
@@ -24,6 +24,8 @@ from dibs.writing import PARTIAL, explained, write
 if TYPE_CHECKING:
     from onnx import ModelProto
     from torch import Tensor, nn
+
+    from dibs.model.transformer import Transformer
 
 LICENCE = "MIT"
 METADATA = "card"  # the key of the card, without checksums, in the metadata of both files
@@ -88,6 +90,21 @@ def set_calibration(folder: Path, pair: tuple[float, float]) -> None:
     card = json.loads(path.read_text(encoding="utf-8")) | {"calibration": [round(value, 4) for value in pair]}
     with explained(path), interrupts_later(signal.SIGINT, signal.SIGTERM):
         write(path, json.dumps(card, indent=2).encode() + b"\n", durable=True)
+
+
+def halve(folder: Path) -> None:
+    """Store the weights of a transformer in half precision: half the bytes, and logits that differ a little."""
+    card = json.loads((folder / CARD).read_text(encoding="utf-8"))
+    module = load_module(folder)
+    if card["kind"] != "transformer":
+        raise InputError(f"a {card['kind']} guide is small already: only a transformer is halved", str(folder))
+    kept = {key: value for key, value in card.items() if key not in ("sha256", "calibration")}
+    graph = transformer_graph(cast("Transformer", module), {METADATA: json.dumps(kept)}, half=True)
+    content = graph.SerializeToString(deterministic=True)
+    card["sha256"] = {ONNX: sha256(content).hexdigest()}
+    with _replacing(folder) as fresh:
+        for name, whole in {ONNX: content, CARD: json.dumps(card, indent=2).encode() + b"\n"}.items():
+            write(fresh / name, whole, durable=True)
 
 
 def load_module(folder: Path | str) -> nn.Module:

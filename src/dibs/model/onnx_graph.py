@@ -16,9 +16,15 @@ IR_VERSION = 9  # read by every ONNX Runtime that dibs allows, and by older ones
 
 
 class GraphWriter:
-    """Nodes and weights of one graph. A weight that is used many times (tied rounds) is stored once."""
+    """Nodes and weights of one graph. A weight that is used many times (tied rounds) is stored once.
 
-    def __init__(self) -> None:
+    `half`: weights of the module are stored as float16. ONNX Runtime makes float32 of them when it loads them, and
+    computes in that.
+    """
+
+    def __init__(self, half: bool = False) -> None:
+        self._half = half
+        self._cast: dict[str, str] = {}
         self._nodes: list[Any] = []
         self._weights: dict[str, Any] = {}
         self._inputs: list[Any] = []
@@ -32,11 +38,14 @@ class GraphWriter:
         return name
 
     def weight(self, name: str, values: NDArray[Any]) -> str:
-        from onnx import numpy_helper
+        from onnx import TensorProto, numpy_helper
 
+        half = self._half and ":" not in name
         if name not in self._weights:
-            self._weights[name] = numpy_helper.from_array(np.ascontiguousarray(values), name)
-        return name
+            stored = values.astype(np.float16) if half else values
+            self._weights[name] = numpy_helper.from_array(np.ascontiguousarray(stored), name)
+            self._cast[name] = self.op("Cast", name, to=TensorProto.FLOAT) if half else name
+        return self._cast[name]
 
     def turned(self, name: str, values: NDArray[Any]) -> str:
         """The transpose of a weight [out, in], which is stored as it is. ONNX Runtime turns it when it loads it."""

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 CUBE = 0.044715  # of GPT-2's form of GELU
 
 
-def transformer_graph(module: Transformer, metadata: dict[str, str]) -> ModelProto:
-    w = GraphWriter()
+def transformer_graph(module: Transformer, metadata: dict[str, str], half: bool = False) -> ModelProto:
+    w = GraphWriter(half)
     cells, width = module.position.weight.shape
     tokens = w.input("tokens", "INT64", ["n", cells])
     token = w.weight("token.weight", array(module.token.weight))
@@ -51,7 +51,8 @@ def weights(model: ModelProto) -> dict[str, NDArray[np.float32]]:
     """The weights of the module that a graph was made from, by name; constants have a colon in theirs."""
     from onnx import numpy_helper
 
-    return {w.name: numpy_helper.to_array(w) for w in model.graph.initializer if ":" not in w.name}
+    stored = {w.name: numpy_helper.to_array(w) for w in model.graph.initializer if ":" not in w.name}
+    return {name: values.astype(np.float32) for name, values in stored.items()}
 
 
 def _block(w: GraphWriter, h: str, block: Block, width: int, name: str, bias: str | None) -> str:
