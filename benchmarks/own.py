@@ -68,7 +68,7 @@ def main() -> None:
         )
     for rows, columns in ((3, 20), *(() if given.without_6x10 else ((6, 10),))):
         begin = process_time()
-        found = dibs.count_solutions(pentominoes(rows, columns).problem())
+        found = dibs.count_solutions(pentominoes(rows, columns).problem(), limit=None)
         print(f"pentominoes {rows}x{columns}: {found} solutions, {process_time() - begin:.2f} s", flush=True)
     means: list[tuple[float, float, int, int]] = []
     with TemporaryDirectory() as folder:

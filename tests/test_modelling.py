@@ -116,6 +116,7 @@ def test_all_values_taken_are_implied() -> None:
     assert m.problem().structure.need.tolist() == [2] * 4 + [1] * 4
     assert m.problem().structure.roles == (None,) * 4 + ("row",) * 4
     assert dibs.count_solutions(m.problem()) == 24
+    assert dibs.count_solutions(m.problem(), limit=23) == 23
 
 
 def unwritable(m: Model) -> Model:
@@ -286,3 +287,9 @@ def test_bad_variables(variables: list[Any], message: str, tmp_path: Path) -> No
     path.write_text(json.dumps({"dibs": "problem", "version": 1, "variables": variables}))
     with pytest.raises(dibs.InputError, match=message):
         read_problem(path)
+
+
+def test_counts_end_at_their_limit_if_they_have_one() -> None:
+    free = dibs.Problem(11, groups=[(0, 10, range(11))])
+    assert dibs.count_solutions(free) == 1000
+    assert dibs.count_solutions(free, limit=None) == 2**11 - 1

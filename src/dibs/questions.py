@@ -100,12 +100,12 @@ def solutions(
     return Solutions(found.stream(instance, mask))
 
 
-def count_solutions(problem: Any, limit: int = 1000, **options: Any) -> int:
+def count_solutions(problem: Any, limit: int | None = 1000, **options: Any) -> int:
     """How many solutions there are, up to a limit.
 
     Args:
         problem: an instance or a `Model`.
-        limit: where counting ends.
+        limit: where counting ends; None: it counts all of them.
         **options: as for `solve`, but no limits: a cut count would be a wrong count.
 
     Returns:
@@ -119,7 +119,7 @@ def count_solutions(problem: Any, limit: int = 1000, **options: Any) -> int:
     limits = {*LIMITS, *ALIASES} - {"seed"}
     if cut := sorted(options.keys() & limits):
         raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
-    explicit = {**options, "max_solutions": limit}
+    explicit = {**options, "max_solutions": MOST if limit is None else limit}
     found = solver(explicit.pop("guide", None), explicit.pop("policy", None), explicit, explicit.pop("workers", 1))
     found.count = True
     [outcome] = found.run([instance_of(problem)], block=1)
