@@ -230,8 +230,8 @@ MUTANTS = [
     Mutant(
         "assume: choices among too few groups",
         "search/nogoods/decide.py",
-        "            m.listed[found] = g\n            found += 1",
-        "            m.listed[found] = g\n            found += g % 7 > 0",
+        "            m.listed[found] = p.choices[i]\n            found += 1",
+        "            m.listed[found] = p.choices[i]\n            found += i % 7 > 0",
         SESSIONS,
     ),
     Mutant(

@@ -12,12 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import get_type_hints
 
 import dibs.generate
 from dibs.problem import CNF, Instance
+
+FAMILY = b"\ndef family("
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,14 @@ def found_in(module: ModuleType) -> OwnFamily | None:
 @cache
 def families() -> dict[str, OwnFamily]:
     """All of them, by name."""
-    names = sorted(one.name for one in iter_modules(dibs.generate.__path__))
-    found = (found_in(import_module(f"dibs.generate.{name}")) for name in names)
+    names = sorted(f"dibs.generate.{one.name}" for one in iter_modules(dibs.generate.__path__))
+    found = (found_in(import_module(name)) for name in names if FAMILY in source(name))
     return {one.name: one for one in found if one}
+
+
+def source(name: str) -> bytes:
+    """The source of a module, which is not imported: others of this folder bring Numba."""
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_bytes()
