@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from documented import PAGES, named, write_desk
+from documented import PAGES, named
 from shell_lines import LONG, lines, run, sit_down
 
 
@@ -28,17 +28,8 @@ def _started() -> dict[Path, list[str]]:
 STARTED = _started()
 
 
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("pages") / "desk"
-    write_desk(folder)
-    return folder
-
-
 @pytest.mark.parametrize("page", STARTED, ids=named)
-def test_commands_are_started_and_stopped(
-    page: Path, desk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sit_down(desk, tmp_path / "desk", monkeypatch)
+def test_commands_are_started_and_stopped(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sit_down(tmp_path / "desk", monkeypatch)
     for line in STARTED[page]:
         run(line)

@@ -19,10 +19,12 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from select import select
 from shutil import copytree, rmtree
+from tempfile import TemporaryDirectory
 from time import monotonic
 
 import pytest
@@ -30,7 +32,7 @@ import pytest
 from dibs import lists
 from dibs.cli import main
 from dibs.lists import LISTS
-from documented import ROOT, blocks
+from documented import ROOT, blocks, write_desk
 
 LONG = re.compile(r"\bdibs (serve|train|bench)\b|\bdoubted 5000\b|eval .* hard300")
 WORKS = re.compile(r"http://|reading instances|\d instances|making data|searches, |looked at|searched|timings")
@@ -48,9 +50,17 @@ def lines(page: Path) -> list[str]:
     return [line for found in text.splitlines() if (line := re.split(r"(?:^|\s+)# ", found)[0].strip())]
 
 
-def sit_down(desk: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@cache
+def _desk() -> TemporaryDirectory[str]:
+    """Made once; removed when Python ends."""
+    found = TemporaryDirectory(prefix="pages")
+    write_desk(Path(found.name) / "desk")
+    return found
+
+
+def sit_down(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Work in `folder`, a copy of the desk, whose lists are what they are taken for."""
-    copytree(desk, folder, symlinks=True)
+    copytree(Path(_desk().name) / "desk", folder, symlinks=True)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setenv("DIBS_DATA", str(folder / "lists"))

@@ -321,6 +321,6 @@ def test_exported_states_have_them(tmp_path: Path) -> None:
         names = json.loads(file.metadata()["literal_features"])
         assert names == ["age", "skill"]
         assert json.loads(file.metadata()["group_features"]) == ["weight", "year"]
-        assert file.get_tensor("own").shape == (len(file.get_tensor("target")), 2)
-        assert file.get_tensor("group_own").shape == (len(file.get_tensor("kind")), 2)
-        assert 20 < file.get_tensor("own")[:, 0].max() <= 60
+        assert file.get_tensor("literal_features").shape == (len(file.get_tensor("target")), 2)
+        assert file.get_tensor("group_features").shape == (len(file.get_tensor("kind")), 2)
+        assert 20 < file.get_tensor("literal_features")[:, 0].max() <= 60

@@ -15,7 +15,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
-from types import ModuleType
 from typing import get_type_hints
 
 import dibs.generate
@@ -39,25 +38,13 @@ class OwnFamily:
         return get_type_hints(self.make)["return"] is CNF
 
 
-def found_in(module: ModuleType) -> OwnFamily | None:
-    """The family of a file; None if it has none."""
-    if not hasattr(module, "family"):
-        return None
-    name = module.__name__.rpartition(".")[2]
-    return OwnFamily(name, getattr(module, name), module.SEVERAL, module.FILES)
-
-
 @cache
 def families() -> dict[str, OwnFamily]:
-    """All of them, by name."""
-    names = sorted(f"dibs.generate.{one.name}" for one in iter_modules(dibs.generate.__path__))
-    found = (found_in(import_module(name)) for name in names if FAMILY in source(name))
-    return {one.name: one for one in found if one}
-
-
-def source(name: str) -> bytes:
-    """The source of a module, which is not imported: others of this folder bring Numba."""
-    spec = find_spec(name)
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).read_bytes()
+    """All of them, by name. Other files of this folder are not imported: some bring Numba."""
+    found = {}
+    for one in iter_modules(dibs.generate.__path__):
+        spec = find_spec(f"dibs.generate.{one.name}")
+        if spec and spec.origin and FAMILY in Path(spec.origin).read_bytes():
+            module = import_module(spec.name)
+            found[one.name] = OwnFamily(one.name, getattr(module, one.name), module.SEVERAL, module.FILES)
+    return found

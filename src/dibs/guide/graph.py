@@ -36,8 +36,8 @@ class Groups(NamedTuple):
     kind: Ints  # [groups] of each group: an index of the kinds, ascending
     least: Ints  # [groups] at least so many members are true
     most: Ints  # [groups] and at most
-    own: Floats  # [L, literal features] numbers of the user's own
-    group_own: Floats  # [groups, group features]
+    literal_features: Floats  # [L, features] numbers of the user's own
+    group_features: Floats  # [groups, features] the same
 
 
 class Graph(NamedTuple):
@@ -59,7 +59,7 @@ class Graph(NamedTuple):
     literal: Ints  # [N] its number in the structure
     least: Ints  # [G] open members that a group needs
     most: Ints  # [G] and has room for
-    group_own: Floats  # [G, group features] what the user has said of each group
+    group_features: Floats  # [G, group features] what the user has said of each group
 
 
 class Named(NamedTuple):
@@ -183,7 +183,7 @@ def graph_of(
 
 
 @entry()
-def _link(open_, true, group, begin, kind, least, most, own, group_own, kinds, per):  # type: ignore[no-untyped-def]
+def _link(open_, true, group, begin, kind, least, most, literal_features, group_features, kinds, per):  # type: ignore[no-untyped-def]
     states, literals = open_.shape
     groups = len(kind)
     size = np.zeros((states, groups), np.int64)
@@ -205,7 +205,7 @@ def _link(open_, true, group, begin, kind, least, most, own, group_own, kinds, p
     first = np.zeros(kinds + 1, np.int64)
     fill = np.zeros(states * groups, np.int64)
     needs, room = np.zeros(states * groups, np.int64), np.zeros(states * groups, np.int64)
-    said = np.zeros((states * groups if group_own.shape[1] else 0, group_own.shape[1]), np.float32)
+    said = np.zeros((states * groups if group_features.shape[1] else 0, group_features.shape[1]), np.float32)
     total = at = 0
     for k in range(kinds):
         for s in range(states):
@@ -216,12 +216,12 @@ def _link(open_, true, group, begin, kind, least, most, own, group_own, kinds, p
                     needs[total] = max(least[g] - held[s, g], 0)
                     room[total] = min(most[g] - held[s, g], size[s, g])
                     at += size[s, g]
-                    for f in range(group_own.shape[1]):
-                        said[total, f] = group_own[g, f]
+                    for f in range(group_features.shape[1]):
+                        said[total, f] = group_features[g, f]
                     total += 1
         first[k + 1] = total
     start = fill[:total].copy()
-    features = np.zeros((count, per * kinds + 1 + own.shape[1]), np.float32)
+    features = np.zeros((count, per * kinds + 1 + literal_features.shape[1]), np.float32)
     member, link = np.zeros(edges, np.int64), np.zeros(edges, np.int64)
     place, cell = np.zeros(count, np.int64), np.zeros(count, np.int64)
     state, literal = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -249,8 +249,8 @@ def _link(open_, true, group, begin, kind, least, most, own, group_own, kinds, p
                 if kind[g] == 0:
                     cell[i] = to
             features[i, per * kinds] = 1
-            for f in range(own.shape[1]):
-                features[i, per * kinds + 1 + f] = own[v, f]
+            for f in range(literal_features.shape[1]):
+                features[i, per * kinds + 1 + f] = literal_features[v, f]
             i += 1
     needs, room, said = needs[:total].copy(), room[:total].copy(), said[:total].copy()
     return features, member, start, link, place, first, cell, state, literal, needs, room, said

@@ -85,16 +85,32 @@ def _network(  # type: ignore[no-untyped-def]
 
 @part
 def _enter(  # type: ignore[no-untyped-def]
-    count, literal, group, begin, kind, least, most, own, size, held, per, features, enter, given_, wide, h, given
+    count,
+    literal,
+    group,
+    begin,
+    kind,
+    least,
+    most,
+    literal_features,
+    size,
+    held,
+    per,
+    features,
+    enter,
+    given_,
+    wide,
+    h,
+    given,
 ):
     """The features of each literal (as `dibs.guide.graph` has them), and the two products with them."""
     for i in range(count):
         v = literal[i]
         features[:] = 0
-        one = len(features) - 1 - own.shape[1]
+        one = len(features) - 1 - literal_features.shape[1]
         features[one] = 1
-        for f in range(own.shape[1]):
-            features[one + 1 + f] = own[v, f]
+        for f in range(literal_features.shape[1]):
+            features[one + 1 + f] = literal_features[v, f]
         for e in range(begin[v], begin[v + np.uintp(1)]):
             g = group[e]
             if size[g] == 0:
@@ -117,7 +133,7 @@ def _enter(  # type: ignore[no-untyped-def]
 
 
 @part
-def _say(kind, size, number, group_own, inner_bias, about, wide, said):  # type: ignore[no-untyped-def]
+def _say(kind, size, number, group_features, inner_bias, about, wide, said):  # type: ignore[no-untyped-def]
     """The rows `said` of groups: the bias of their kind, and what the user has said of them."""
     for g in range(len(kind)):
         if size[g] == 0:
@@ -125,8 +141,8 @@ def _say(kind, size, number, group_own, inner_bias, about, wide, said):  # type:
         row = np.uintp(number[g] * np.uintp(wide))
         for j in range(np.uintp(wide)):
             said[row + j] = inner_bias[kind[g], j]
-        for f in range(group_own.shape[1]):
-            value = group_own[g, f]
+        for f in range(group_features.shape[1]):
+            value = group_features[g, f]
             for j in range(np.uintp(wide)):
                 said[row + j] += value * about[kind[g], f, j]
 
@@ -167,17 +183,30 @@ def _change(score, count, cell, top, mass, before):  # type: ignore[no-untyped-d
 
 @entry(fastmath={"contract", "reassoc", "nsz"})
 def logits(  # type: ignore[no-untyped-def]
-    open_, true, group, begin, kind, least, most, own_, group_own, weights, width, rounds, settled, stop
+    open_,
+    true,
+    group,
+    begin,
+    kind,
+    least,
+    most,
+    literal_features,
+    group_features,
+    weights,
+    width,
+    rounds,
+    settled,
+    stop,
 ):
     """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 
-    `group` to `group_own`: the `Groups` of the literals; `width` without padding. Also
+    `group` to `group_features`: the `Groups` of the literals; `width` without padding. Also
     how many rounds each state had: all, or until no log-probability changed by more than `settled` over EVERY rounds.
     Once `stop` [1] is set, which another thread may do, nobody wants the answer: what there is returns.
     """
     states, literals = open_.shape
     groups, wide, kinds = len(kind), weights.pre.shape[0], len(weights.inner)
-    per = (len(weights.enter) - 1 - own_.shape[1]) // kinds
+    per = (len(weights.enter) - 1 - literal_features.shape[1]) // kinds
     rows = 0
     for s in range(states):
         rows = max(rows, open_[s].sum())
@@ -198,7 +227,7 @@ def logits(  # type: ignore[no-untyped-def]
     z, x = np.zeros(rows * wide, np.float32), np.zeros(rows * wide, np.float32)
     sums, inside = np.zeros(room * wide, np.float32), np.zeros(room * wide, np.float32)
     message, nothing = np.zeros(room * wide, np.float32), np.zeros(wide, np.float32)
-    told = group_own.shape[1] > 0
+    told = group_features.shape[1] > 0
     said = np.zeros(room * wide if told else 0, np.float32)
     # Addresses from here on. Numba frees an array after the last line that names it: see the end.
     at_h, at_given, at_z, at_x = h.ctypes.data, given.ctypes.data, z.ctypes.data, x.ctypes.data
@@ -218,11 +247,11 @@ def logits(  # type: ignore[no-untyped-def]
             open_, true, s, group, begin, kind, least, most, wide, literal, size, held, number, edge, at, first, cell
         )
         _enter(
-            count, literal, group, begin, kind, least, most, own_, size, held, per, features, weights.enter,
+            count, literal, group, begin, kind, least, most, literal_features, size, held, per, features, weights.enter,
             weights.given, wide, h, given,
         )  # fmt: skip
         if told:
-            _say(kind, size, number, group_own, weights.inner_bias, weights.about, wide, said)
+            _say(kind, size, number, group_features, weights.inner_bias, weights.about, wide, said)
         before[:count] = 0
         for turn in range(1, rounds + 1):
             norm(at_h, at_norm, at_norm + 4 * wide, at_z, count, wide, width)

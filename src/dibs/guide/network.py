@@ -66,7 +66,7 @@ class Batch:
     kinds: list[int]  # [kinds + 1] where the groups of each kind begin
 
     def __init__(self, graph: Graph, device: torch.device | None = None) -> None:
-        arrays = (*graph[:5], graph.cell, graph.group_own, graph.least, graph.most)
+        arrays = (*graph[:5], graph.cell, graph.group_features, graph.least, graph.most)
         tensors = [torch.from_numpy(array).to(device) for array in arrays]
         self.features, self.member, self.start, self.link, self.at, self.cell = tensors[:6]
         self.group_features, self.least, self.most = tensors[6:]

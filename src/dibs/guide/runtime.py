@@ -235,7 +235,7 @@ class Relational(Graphs):
             groups: dict[str, NDArray[Any]] = {}
             groups |= _memberships(found) if self.family not in GRIDS else {"groups": _columns(found)}
             if self.own.groups:
-                groups["group_features"] = found.group_own
+                groups["group_features"] = found.group_features
             logits[found.state, found.literal] = self.session.run(
                 (count,), features=found.features, sizes=np.diff(found.kinds), **groups
             )

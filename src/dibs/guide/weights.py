@@ -35,15 +35,20 @@ class Weights(NamedTuple):
 
     @classmethod
     def of(
-        cls, tensors: dict[str, Floats], width: int, number: int = len(KINDS), own: int = 0, group_own: int = 0
+        cls,
+        tensors: dict[str, Floats],
+        width: int,
+        number: int = len(KINDS),
+        literal_features: int = 0,
+        group_features: int = 0,
     ) -> Weights:
         """From the tensors of model.safetensors, by their names in the module; ValueError if they are not its own.
 
-        `own` and `group_own`: how many features of literals and of groups are the user's own.
+        `literal_features` and `group_features`: how many are the user's own.
         """
-        _check(tensors, width, number, own, group_own)
+        _check(tensors, width, number, literal_features, group_features)
         kinds = range(number)
-        plain = tensors["enter.weight"].shape[1] == PLAIN * number + 1 + own
+        plain = tensors["enter.weight"].shape[1] == PLAIN * number + 1 + literal_features
         blank = np.zeros((width, 0), np.float32)
         return cls(
             enter=_padded(tensors["enter.weight"].T, 0, 1),
@@ -80,12 +85,12 @@ class Weights(NamedTuple):
         return {name: np.ascontiguousarray(tensor) for name, tensor in found.items()}
 
 
-def _check(tensors: dict[str, Floats], width: int, kinds: int, own: int, group_own: int) -> None:
+def _check(tensors: dict[str, Floats], width: int, kinds: int, literal_features: int, group_features: int) -> None:
     """Exactly the tensors of a module of this width, none missing, none too many."""
     square, line = (width, width), (width,)
     enter: Any = tensors.get("enter.weight")
-    per = BOUNDED if np.shape(enter)[1:] == (BOUNDED * kinds + 1 + own,) else PLAIN
-    features = (width, per * kinds + 1 + own)
+    per = BOUNDED if np.shape(enter)[1:] == (BOUNDED * kinds + 1 + literal_features,) else PLAIN
+    features = (width, per * kinds + 1 + literal_features)
     wanted: dict[str, tuple[int, ...]] = {"enter.weight": features, "given.weight": features}
     for name in ("norm", "last"):
         wanted |= {f"{name}.weight": line, f"{name}.bias": line}
@@ -93,7 +98,7 @@ def _check(tensors: dict[str, Floats], width: int, kinds: int, own: int, group_o
         wanted |= {f"{name}.weight": square, f"{name}.bias": line}
     for name in ("own", *(f"message.{k}" for k in range(kinds))):
         wanted[f"{name}.weight"] = square
-    wanted |= {f"about.{k}.weight": (width, group_own) for k in range(kinds) if group_own}
+    wanted |= {f"about.{k}.weight": (width, group_features) for k in range(kinds) if group_features}
     wanted |= {"score.weight": (1, width), "score.bias": (1,)}
     found = {name: tensor.shape for name, tensor in tensors.items() if tensor.dtype == np.float32}
     if found != wanted:

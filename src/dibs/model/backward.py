@@ -63,16 +63,22 @@ def _network(s, link, at, begin, groups, wide, edge, local, first):  # type: ign
 
 
 @part
-def _spread(features, i0, count, weight, wide, out):  # type: ignore[no-untyped-def]
-    """out[:count] = features[i0 : i0 + count] @ weight."""
+def _added(features, i0, count, weight, wide, out):  # type: ignore[no-untyped-def]
+    """out[:count] += features[i0 : i0 + count] @ weight."""
     for i in range(count):
         row = np.uintp(i * wide)
-        for j in range(np.uintp(wide)):
-            out[row + j] = 0
         for f in range(features.shape[1]):
             value = features[i0 + i, f]
             for j in range(np.uintp(wide)):
                 out[row + j] += value * weight[f, j]
+
+
+@part
+def _spread(features, i0, count, weight, wide, out):  # type: ignore[no-untyped-def]
+    """out[:count] = features[i0 : i0 + count] @ weight."""
+    for i in range(count * wide):
+        out[i] = 0
+    _added(features, i0, count, weight, wide, out)
 
 
 @part
@@ -82,26 +88,6 @@ def _gathered(features, i0, count, grad, wide, out):  # type: ignore[no-untyped-
         row = np.uintp(i * wide)
         for f in range(features.shape[1]):
             value = features[i0 + i, f]
-            for j in range(np.uintp(wide)):
-                out[f, j] += value * grad[row + j]
-
-
-@part
-def _say(group_own, begin, end, about, wide, inside, first):  # type: ignore[no-untyped-def]
-    """inside[first:] += group_own[begin:end] @ about."""
-    for f in range(group_own.shape[1]):
-        for g in range(begin, end):
-            row, value = np.uintp((first + g - begin) * wide), group_own[g, f]
-            for j in range(np.uintp(wide)):
-                inside[row + j] += value * about[f, j]
-
-
-@part
-def _hear(group_own, begin, end, grad, wide, first, out):  # type: ignore[no-untyped-def]
-    """out += group_own[begin:end].T @ grad[first:]."""
-    for f in range(group_own.shape[1]):
-        for g in range(begin, end):
-            row, value = np.uintp((first + g - begin) * wide), group_own[g, f]
             for j in range(np.uintp(wide)):
                 out[f, j] += value * grad[row + j]
 
@@ -171,7 +157,7 @@ def segment(  # type: ignore[no-untyped-def]
     cell,
     free,
     target,
-    group_own,
+    group_features,
     hidden,
     weights,
     turned,
@@ -250,7 +236,10 @@ def segment(  # type: ignore[no-untyped-def]
             send(u_, edge, local, count, wide, sums_)
             for k in range(kinds):
                 fill(inside_, inner_bias + 4 * k * wide, first[k], first[k + 1], wide)
-                _say(group_own, groups[s, k], groups[s + 1, k], weights.about[k], wide, inside[turn * grp :], first[k])
+                there = groups[s + 1, k] - groups[s, k]
+                _added(
+                    group_features, groups[s, k], there, weights.about[k], wide, inside[turn * grp + first[k] * wide :]
+                )
                 product(sums_, inner + k * square, wide, inside_, first[k], first[k + 1], ZERO)
                 fill(at_message, at_blank, first[k], first[k + 1], wide)
                 product(inside_, outer + k * square, wide, at_message, first[k], first[k + 1], LOWEST)
@@ -311,7 +300,8 @@ def segment(  # type: ignore[no-untyped-def]
                 product(at_message, outer_t + k * square, wide, at_dinside, a0, b0, LOWEST)
                 where(at_dinside, inside_, a0, b0, wide)
                 total(at_dinside, g_inner_bias + 4 * k * wide, a0, end, wide)
-                _hear(group_own, groups[s, k], groups[s + 1, k], dinside, wide, a0, grads.about[k])
+                there = groups[s + 1, k] - groups[s, k]
+                _gathered(group_features, groups[s, k], there, dinside[a0 * wide :], wide, grads.about[k])
                 crossed(sums_, at_dinside, wide, g_inner + k * square, a0, end)
                 fill(at_dsums, at_blank, a0, b0, wide)
                 product(at_dinside, inner_t + k * square, wide, at_dsums, a0, b0, LOWEST)

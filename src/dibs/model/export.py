@@ -78,8 +78,13 @@ def export(
     if kind != "transformer":
         tensors = {name: value.detach().cpu().contiguous() for name, value in module.state_dict().items()}
         files[WEIGHTS] = save(tensors, metadata)
+    _store(Path(folder), card, files)
+
+
+def _store(folder: Path, card: dict[str, Any], files: dict[str, bytes]) -> None:
+    """The files of a guide and its card, with their checksums."""
     card["sha256"] = {name: sha256(content).hexdigest() for name, content in files.items()}
-    with _replacing(Path(folder)) as fresh:
+    with _replacing(folder) as fresh:
         for name, content in {**files, CARD: json.dumps(card, indent=2).encode() + b"\n"}.items():
             write(fresh / name, content, durable=True)
 
@@ -100,11 +105,7 @@ def halve(folder: Path) -> None:
         raise InputError(f"a {card['kind']} guide is small already: only a transformer is halved", str(folder))
     kept = {key: value for key, value in card.items() if key not in ("sha256", "calibration")}
     graph = transformer_graph(cast("Transformer", module), {METADATA: json.dumps(kept)}, half=True)
-    content = graph.SerializeToString(deterministic=True)
-    card["sha256"] = {ONNX: sha256(content).hexdigest()}
-    with _replacing(folder) as fresh:
-        for name, whole in {ONNX: content, CARD: json.dumps(card, indent=2).encode() + b"\n"}.items():
-            write(fresh / name, whole, durable=True)
+    _store(folder, card, {ONNX: graph.SerializeToString(deterministic=True)})
 
 
 def load_module(folder: Path | str) -> nn.Module:

@@ -68,7 +68,9 @@ def reduced(groups: Groups, open_: Bools, true: Bools) -> Groups:
     sizes = np.bincount(literal[kept], minlength=len(open_))[open_]
     begin = np.concatenate([[0], np.cumsum(sizes)])
     bounds = least[which], np.minimum(most, size)[which]
-    return Groups(group, begin, groups.kind[which], *bounds, groups.own[open_], groups.group_own[which])
+    return Groups(
+        group, begin, groups.kind[which], *bounds, groups.literal_features[open_], groups.group_features[which]
+    )
 
 
 def joined(states: Sequence[Labelled]) -> Groups:

@@ -44,7 +44,7 @@ class Pool:
     def arrays(self) -> tuple[NDArray[np.generic], ...]:
         """What compiled code reads."""
         g = self.graph
-        return g.features, g.link, self.at, self.begin, self.groups, g.cell, self.free, self.target, g.group_own
+        return g.features, g.link, self.at, self.begin, self.groups, g.cell, self.free, self.target, g.group_features
 
     def cells(self, rows: Ints) -> float:
         """How many cells of the states `rows` have a target: the sum of all shares."""
@@ -117,7 +117,7 @@ def _part(pool: Pool, literals: Ints) -> Groups:
     kind = np.searchsorted(pool.graph.kinds, which, side="right") - 1
     bounds = pool.graph.least[which], pool.graph.most[which]
     own = np.ascontiguousarray(pool.graph.features[literals, pool.graph.features.shape[1] - pool.own :])
-    said = pool.graph.group_own if not pool.graph.group_own.size else pool.graph.group_own[which]
+    said = pool.graph.group_features if not pool.graph.group_features.size else pool.graph.group_features[which]
     return Groups(group, np.concatenate([[0], ends]), kind, *bounds, own, said)
 
 

@@ -134,6 +134,7 @@ class _Run:
             )
         self.tested = [self.given.instances[i] for i in order[:tested]]
         self.learned = [self.given.instances[i] for i in order[tested:]]
+        self.features = own_features(one.structure for one in self.learned)
         if self.decided.solved is not None:
             self.decided.solved = min(self.decided.solved, len(self.learned))
 
@@ -163,7 +164,7 @@ class _Run:
             self.report(Report("read", line=fault))
         found = f"{len(self.given.instances)} instances, {len(self.tested)} of them for the verdict only"
         self.report(Report("read", line=f"{self.given.label}: {found}"))
-        for what, names in own_features(one.structure for one in self.learned).as_dict().items():
+        for what, names in self.features.as_dict().items():
             if names:
                 self.report(Report("read", line=f"features of {what}: {', '.join(names)}"))
         known = self._timed("solve", self._solve)
@@ -279,7 +280,7 @@ class _Run:
         states: list[Labelled] = []
         solved = [number for number, one in enumerate(known) if one.solved]
         last, held = max(1, round(HELD * len(solved))), 0
-        level, features = LEVEL.get(self.given.family, "hidden"), own_features(one.structure for one in self.learned)
+        level, features = LEVEL.get(self.given.family, "hidden"), self.features
         for place, number in enumerate(solved):
             rng = np.random.default_rng((self.decided.seed, 2, number))
             states += states_of(self.learned[number], known[number].solutions, self.given.kinds, level, rng, features)

@@ -11,7 +11,7 @@ that agree with the state and have a literal true. All states of a file are one 
     begin       [N + 1]  where those of each literal begin
     first       [S + 1]  where the groups of each state begin
     kind, least, most [G]  of each group: an index of `kinds`; at least and at most so many open literals are true
-    own [N, F], group_own [G, F]  features that the problems have of their own, as they were given
+    literal_features [N, F], group_features [G, F]  features that the problems have of their own, as they were given
 
 In a .safetensors file these are tensors, and the metadata has `kinds`, `source`, `literal_features` and
 `group_features`. A .parquet file has a row for each state with lists in place of these.
@@ -92,7 +92,7 @@ def _joined(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """All states as one set of arrays."""
     found = {
         name: np.concatenate([row[name] for row in rows])
-        for name in ("literal", "target", "group", "kind", "least", "most", "own", "group_own")
+        for name in ("literal", "target", "group", "kind", "least", "most", "literal_features", "group_features")
     }
     edges = np.cumsum([0, *(len(row["group"]) for row in rows)])
     begin = [row["begin"][:-1] + at for row, at in zip(rows, edges, strict=False)]

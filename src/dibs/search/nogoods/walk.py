@@ -44,6 +44,8 @@ NEVER = 6500  # clashes that a swap adds which is none, also where TABU is taken
 MOST = 1024  # clashes that a swap takes away, at most
 AGES = 1 << 13  # moves after which nothing is tabu, a power of two: more than LONGEST + SPREAD
 EACH = 16  # looks: what a move costs besides them
+TIES = 1 << 16  # random numbers that break ties
+CELL_BITS, GAIN_BITS = 24, 40  # where these numbers, and gains, stand in what `choose` compares
 
 i2 = np.int16
 AS_IS, FREELY = i2(-1), i2(TABU - 1)  # see `added`
@@ -269,10 +271,10 @@ def choose(t: Lines, w: Walk) -> None:
     compared is the gain, then random bits, then the number of the cell in `bad`. A branch would cost more than a look.
     """
     counts = w.counts
-    step = 2 * draw(w, 1 << 16) + 1
+    step = 2 * draw(w, TIES) + 1
     near = counts[CLASHES] - counts[LEAST] < NEAR
     better, better_first = counts[LEAST] - counts[CLASHES], -1
-    top: Int = NEVER << 40
+    top: Int = NEVER << GAIN_BITS
     looks = 0
     for i in range(counts[BAD]):
         c = w.bad[i]
@@ -280,7 +282,7 @@ def choose(t: Lines, w: Walk) -> None:
         stay = w.own[c] - 2
         gain = best_of(t, w, c, AS_IS) - stay
         w.gain[i] = gain
-        key = (gain << 40) + ((((i + 1) * step) & 0xFFFF) << 24) + i
+        key = (gain << GAIN_BITS) + ((((i + 1) * step) & (TIES - 1)) << CELL_BITS) + i
         top = key if key < top else top
         if near:
             gain = best_of(t, w, c, FREELY) - stay
@@ -288,7 +290,7 @@ def choose(t: Lines, w: Walk) -> None:
                 better, better_first = gain, i
     counts[LOOKS] += looks
     some = draw(w, counts[BAD])
-    first = some if top >> 40 > 0 else top & 0xFFFFFF
+    first = some if top >> GAIN_BITS > 0 else top & ((1 << CELL_BITS) - 1)
     gain, bits = w.gain[first] + 0, AS_IS
     if better_first >= 0:
         first, gain, bits = better_first, better, FREELY
