@@ -76,6 +76,17 @@ def test_solution_counts_agree_with_cp_sat(block: int) -> None:
         assert not count or all(constraint.value() for constraint in model.constraints)
 
 
+def test_quotients_and_remainders() -> None:
+    """CPMpy makes products of them, sums over hundreds of literals: an integer is one step of their diagrams."""
+    x, y, d, r = of = cp.intvar(-2, 2, shape=4)
+    model = cp.Model(x // y == d, x % y == r)
+    found = set()
+    solver = cp.SolverLookup.get("dibs", model)
+    assert solver.solveAll(display=lambda: found.add(tuple(int(v) for v in of.value()))) == 20
+    assert found == {(a, b, int(a / b), a - b * int(a / b)) for a in range(-2, 3) for b in (-2, -1, 1, 2)}
+    assert solver.variables < 3_000
+
+
 def test_hints_are_tried_first() -> None:
     x, b = cp.intvar(0, 9, shape=4), cp.boolvar(shape=6)
     solver = cp.SolverLookup.get("dibs", cp.Model(cp.AllDifferent(x), cp.sum(b) == 3))

@@ -26,7 +26,14 @@ try:
     from cpmpy.solvers.utils import SolverLookup
     from cpmpy.transformations.flatten_model import flatten_constraint
     from cpmpy.transformations.get_variables import get_variables
-    from cpmpy.transformations.int2bool import _decide_encoding, _encode_int_var, int2bool, replace_int_user_vars
+    from cpmpy.transformations.int2bool import (
+        IntVarEncDirect,
+        IntVarEncOrder,
+        _decide_encoding,
+        _encode_int_var,
+        int2bool,
+        replace_int_user_vars,
+    )
     from cpmpy.transformations.linearize import (
         decompose_linear,
         linearize_constraint,
@@ -41,6 +48,7 @@ except ImportError as error:
     raise ImportError("dibs.cpmpy needs CPMpy: pip install 'dibs[cpmpy]'") from error
 
 from dibs.problem.cnf import CNF
+from dibs.problem.diagram import Block, TooLarge, at_most
 from dibs.problem.linear import Unequal, counted
 from dibs.questions import solutions
 from dibs.search.contract import Asks, Guide
@@ -81,6 +89,8 @@ class CPM_dibs(SolverInterface):  # type: ignore[misc]
         self.encoding = "auto"
         self.user_vars: set[Any]
         self._hints: dict[int, bool] = {}  # values by signed variable
+        self._block: dict[int, Block] = {}
+        self._blocked = 0  # integers that are in `_block`
         super().__init__(name="dibs", cpm_model=cpm_model)
 
     @property
@@ -178,39 +188,21 @@ class CPM_dibs(SolverInterface):  # type: ignore[misc]
                 self._diagram([(-c, z) for c, z in terms], -least, condition, comparison)
 
     def _diagram(self, terms: Iterable[tuple[int, int]], most: int, condition: Sequence[int], what: Expression) -> None:
-        """Clauses for: the sum is at most `most`. A node is the sum from some term on, and what is left for it."""
-        weights: dict[int, int] = {}
-        for coefficient, literal in terms:
-            if literal < 0:
-                most -= coefficient
-                coefficient = -coefficient
-            weights[abs(literal)] = weights.get(abs(literal), 0) + coefficient
-        positive = [(abs(c), variable if c > 0 else -variable) for variable, c in weights.items() if c]
-        most -= sum(min(c, 0) for c in weights.values())
-        positive.sort(key=lambda term: (-term[0], abs(term[1])))
-        rest = np.append(np.cumsum([c for c, _ in positive][::-1])[::-1], 0).tolist()
-        if most < 0:
-            self.clauses.append([*condition])
-            return
-        level: dict[int, list[int]] = {most: [*condition]}  # what is left -> a clause part: the node does not hold
-        made = 0
-        for i, (weight, literal) in enumerate(positive):
-            below: dict[int, list[int]] = {}
-            for left, denied in level.items():
-                if rest[i] <= left:
-                    continue  # holds whatever comes
-                for taken, reason in ((0, []), (weight, [-literal])):
-                    after = left - taken
-                    if after < 0:
-                        self.clauses.append([*denied, *reason])
-                    elif rest[i + 1] > after:
-                        if after not in below:
-                            below[after] = [-self._fresh()]
-                            made += 1
-                        self.clauses.append([*denied, *reason, -below[after][0]])
-            if made > LARGEST:
-                raise NotSupportedError(f"CPM_dibs: {str(what)[:80]}: its coefficients are too different")
-            level = below
+        """Clauses for: the sum is at most `most`."""
+        try:
+            self.clauses += at_most(terms, most, self._blocks().get, self._fresh, condition, LARGEST)
+        except TooLarge:
+            raise NotSupportedError(f"CPM_dibs: {str(what)[:80]}: its coefficients are too different") from None
+
+    def _blocks(self) -> dict[int, Block]:
+        """By variable: the literals that encode the same integer."""
+        for encoded in list(self.ivarmap.values())[self._blocked :]:
+            chain = isinstance(encoded, IntVarEncOrder)
+            literals = tuple(self.solver_vars(encoded.vars().flatten()))
+            if (chain or isinstance(encoded, IntVarEncDirect)) and not any(abs(z) in self._block for z in literals):
+                self._block |= {abs(z): Block(literals, chain) for z in literals}
+        self._blocked = len(self.ivarmap)
+        return self._block
 
     def solve(self, time_limit: float | None = None, **options: Any) -> bool:
         """`time_limit` in seconds; other keyword arguments are those of `dibs.solve` (policy, engine, guide, ...)."""
