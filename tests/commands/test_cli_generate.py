@@ -140,13 +140,13 @@ def test_flags_of_the_others(run: Run, fakes: dict[str, Fake], tmp_path: Path) -
 def test_a_guide_and_what_it_doubts(run: Run, fakes: dict[str, Fake], shipped: Path, tmp_path: Path) -> None:
     path = tmp_path / "doubted"
     assert run("generate", "doubted", 2, "--doubt", "0.75", "--seed", 3, "--output", path).out == ""
-    head = "# dibs generate doubted 2 --guide relational --doubt 0.75 --seed 3\n"
+    head = "# dibs generate doubted 2 --guide relational --doubt 0.75 --steps 8 --seed 3\n"
     assert path.read_text() == f"{head}{SEARCHED}\n{SEARCHED}\n"
-    assert (fakes["doubted"].count, fakes["doubted"].flags) == (2, {"doubt": 0.75, "seed": 3})
+    assert (fakes["doubted"].count, fakes["doubted"].flags) == (2, {"doubt": 0.75, "steps": 8, "seed": 3})
     assert fakes["doubted"].guide[0].folder == shipped / "relational"
     folder = shipped / "transformer"
     result = run("generate", "doubted", "--guide", folder)
-    assert result.out == f"# dibs generate doubted 1 --guide {folder} --doubt 0.5 --seed 0\n{SEARCHED}\n"
+    assert result.out == f"# dibs generate doubted 1 --guide {folder} --doubt 0.5 --steps 8 --seed 0\n{SEARCHED}\n"
     assert fakes["doubted"].guide[0].folder == folder
 
 
@@ -177,7 +177,7 @@ def test_guides_that_cannot_be_asked(run: Run, shipped: Path, tmp_path: Path) ->
 def test_doubted_puzzles_can_be_read_and_made_again(
     run: Run, shipped: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"LITTER": 48, "COSTLY": 12, "FAMILIES": 2, "STEPS": 1}.items():
+    for name, value in {"LITTER": 48, "COSTLY": 12, "BRED": 16}.items():
         monkeypatch.setattr(doubting, name, value)
     path = tmp_path / "made"
     assert run("generate", "doubted", 4, "--seed", 5, "--output", path).code == 0

@@ -46,14 +46,14 @@ BIASED = Fixed(np.random.default_rng(0).uniform(0.1, 1, 729).astype(np.float32))
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"LITTER": 96, "COSTLY": 24, "FAMILIES": 4, "STEPS": 3}.items():
+    for name, value in {"LITTER": 96, "COSTLY": 24, "BRED": 12}.items():
         monkeypatch.setattr(doubting, name, value)
 
 
 @pytest.mark.parametrize("guide", [UNIFORM, BIASED], ids=["uniform", "biased"])
 def test_doubted_puzzles_are_minimal_different_and_doubted(guide: Fixed) -> None:
     looked: list[int] = []
-    found = list(doubted(40, guide, doubt=DOUBT, seed=1, progress=looked.append))
+    found = list(doubted(40, guide, doubt=DOUBT, steps=3, seed=1, progress=looked.append))
     assert len(found) == 40
     assert len({canonical(puzzle) for puzzle in found}) == 40
     judge = Judge()
@@ -67,10 +67,10 @@ def test_doubted_puzzles_are_minimal_different_and_doubted(guide: Fixed) -> None
 
 
 def test_the_seed_decides() -> None:
-    found = list(doubted(12, UNIFORM, doubt=DOUBT, seed=1))
-    assert list(doubted(12, UNIFORM, doubt=DOUBT, seed=1)) == found
-    assert list(doubted(5, UNIFORM, doubt=DOUBT, seed=1)) == found[:5]
-    assert not set(doubted(12, UNIFORM, doubt=DOUBT, seed=2)) & set(found)
+    found = list(doubted(12, UNIFORM, doubt=DOUBT, steps=3, seed=1))
+    assert list(doubted(12, UNIFORM, doubt=DOUBT, steps=3, seed=1)) == found
+    assert list(doubted(5, UNIFORM, doubt=DOUBT, steps=3, seed=1)) == found[:5]
+    assert not set(doubted(12, UNIFORM, doubt=DOUBT, steps=3, seed=2)) & set(found)
     assert list(doubted(0, UNIFORM)) == []
 
 
@@ -80,6 +80,8 @@ def test_bad_arguments(doubt: float) -> None:
         doubted(1, UNIFORM, doubt=doubt)
     with pytest.raises(ValueError, match="count = -1"):
         doubted(-1, UNIFORM)
+    with pytest.raises(ValueError, match="steps = 13: it must be 1 to 12"):
+        doubted(1, UNIFORM, steps=13)
 
 
 def test_doubts_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""The source `doubted`: puzzles that come with dibs instead of being made."""
+"""The sources `doubted` and `listed`: puzzles that come with dibs, or from a file, instead of being made."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_17_clue_puzzles_are_kept_out(tmp_path: Path, monkeypatch: pytest.Monkey
     test_puzzle = np.zeros((1, 81), np.uint8)
     test_puzzle[0, :17] = 1
     monkeypatch.setattr(source, "_doubted", lambda *_: test_puzzle)
-    with pytest.raises(AssertionError, match="17 givens among doubted: such puzzles are for testing only"):
+    with pytest.raises(InputError, match="17 givens among doubted: such puzzles are for testing only"):
         _load(tmp_path, doubted=1)
 
 
@@ -66,3 +66,36 @@ def test_the_configurations_that_use_it(name: str) -> None:
     assert len(source._doubted(source.shape_of(plan.data), plan.data.doubted)) == plan.data.doubted > 0
     assert sum(plan.train.mix.values()) == pytest.approx(1)
     assert all(getattr(plan.data, wanted) for wanted in plan.train.mix)
+
+
+def _lines(path: Path, *puzzles: str) -> str:
+    path.write_text("\n".join(("# mine", *puzzles)) + "\n")
+    return str(path)
+
+
+def test_a_list_of_ones_own_beside_another_source(tmp_path: Path) -> None:
+    mine = ["".join(map(str, puzzle)) for puzzle in _load(tmp_path, doubted=30)["doubted"].puzzles[10:].tolist()]
+    found = _load(tmp_path, doubted=30, listed=_lines(tmp_path / "mine.txt", *mine), held=0.1)
+    assert found["listed"].held == 2
+    for part in ("puzzles", "solutions"):
+        assert np.array_equal(getattr(found["listed"], part), getattr(found["doubted"], part)[10:])
+
+
+@pytest.mark.parametrize(
+    ("puzzle", "message"),
+    [
+        ("0" * 81, "{file}:2: a puzzle to learn from must have exactly one solution"),
+        ("1000000200300004", "{file}:2:16: 16 cells; boxes of 3 rows and 3 columns make 81 (9x9)"),
+        ("11" + "0" * 79, "{file}:2:2: r1c1 and r1c2 are both 1"),
+        (
+            "000000010400000000020000000000050407008000300001090000300400200050100000000806000",
+            "[data] a puzzle with 17 givens",
+        ),
+    ],
+    ids=["many solutions", "another size", "a contradiction", "17 givens"],
+)
+def test_lists_that_are_refused(tmp_path: Path, puzzle: str, message: str) -> None:
+    file = _lines(tmp_path / "mine.txt", puzzle)
+    with pytest.raises(InputError) as error:
+        _load(tmp_path, listed=file)
+    assert str(error.value).startswith(message.format(file=file))

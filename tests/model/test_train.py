@@ -285,7 +285,7 @@ def test_17_clue_puzzles_are_kept_out(tmp_path: Path, monkeypatch: pytest.Monkey
     test_puzzle = np.zeros((1, 81), np.uint8)
     test_puzzle[0, :17] = 1
     monkeypatch.setattr(source, "make", lambda *_: test_puzzle)
-    with pytest.raises(AssertionError, match="testing only"):
+    with pytest.raises(InputError, match="testing only"):
         load(Config.of("x", {"data": {"minimal": 1}}, "x").data, tmp_path, lambda *_: None)
 
 

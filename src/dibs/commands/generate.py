@@ -220,6 +220,7 @@ def doubted(
     *,
     guide: Annotated[str, Parameter(help="a guide that comes with dibs, or its folder")] = "relational",
     doubt: Annotated[float, Parameter(help="the least doubt, see above")] = 0.5,
+    steps: Annotated[int, Parameter(help="how often a family breeds: the more, the more doubt")] = 8,
     seed: Seed = 0,
     output: OutputFile = None,
 ) -> int:
@@ -243,9 +244,9 @@ def doubted(
     def make() -> Iterable[Instance]:
         from dibs import generate
 
-        return generate.doubted(count, _denoiser(guide), doubt=doubt, seed=seed, progress=looked)
+        return generate.doubted(count, _denoiser(guide), doubt=doubt, steps=steps, seed=seed, progress=looked)
 
-    named = command("doubted", count, guide=guide, doubt=f"{doubt:g}", seed=seed)
+    named = command("doubted", count, guide=guide, doubt=f"{doubt:g}", steps=steps, seed=seed)
     return lines(make, count, named, output, looked)
 
 

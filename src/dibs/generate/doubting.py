@@ -24,8 +24,7 @@ Floats = NDArray[np.float64]
 
 LITTER = 4096  # random puzzles that one round begins with
 COSTLY = 320  # of these, the ones that cost most nodes are shown to the guide
-FAMILIES = 48  # of these, the ones that it doubts most begin a family
-STEPS = 8  # times that a family breeds
+BRED = 384  # of these, the ones that it doubts most begin a family; all families together breed so many times
 RESTS = 10  # ways of taking clues away from a parent that one step looks at
 TRIED = 20  # children of a parent that are shown to the guide: those that cost most
 KEPT = 4  # of these, the ones that it doubts most are made minimal
@@ -38,6 +37,7 @@ def doubted(
     denoiser: LogProbabilities,
     *,
     doubt: float = 0.5,
+    steps: int = 8,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Sudoku]:
@@ -51,6 +51,7 @@ def doubted(
         denoiser: anything with `log_probabilities`.
         doubt: at least so much: -log of the probability that the guide gives to the solution of the puzzle after
             hidden singles, a cell at a time and divided by 81; 0 for a guide that is right and sure of all cells.
+        steps: how often a family breeds, 1 to 384. The more, the fewer families, and the more doubt.
         seed: the same seed, the same instances.
         progress: called after every step with the number of puzzles that were looked at.
 
@@ -60,11 +61,13 @@ def doubted(
     check_count(count)
     if not 0 < doubt < np.inf:  # nan is neither
         raise ValueError(f"doubt = {doubt:g}: it must be a number above 0")
-    return _search(count, denoiser, doubt, seed, progress or (lambda examined: None))
+    if not 1 <= steps <= BRED:
+        raise ValueError(f"steps = {steps}: it must be 1 to {BRED}")
+    return _search(count, denoiser, doubt, steps, seed, progress or (lambda examined: None))
 
 
 def _search(
-    count: int, denoiser: LogProbabilities, doubt: float, seed: int, progress: Callable[[int], None]
+    count: int, denoiser: LogProbabilities, doubt: float, steps: int, seed: int, progress: Callable[[int], None]
 ) -> Iterator[Sudoku]:
     known: set[bytes] = set()  # canonical forms of what was handed out
     turn = examined = 0
@@ -73,10 +76,10 @@ def _search(
         turn += 1
         litter = _costliest(nine(sudoku(LITTER, minimal=True, seed=int(rng.integers(2**62)), workers=1)), COSTLY)
         doubts = doubts_of(denoiser, litter)
-        families = [_Family(litter[i], doubts[i]) for i in np.argsort(-doubts, kind="stable")[:FAMILIES]]
+        families = [_Family(litter[i], doubts[i]) for i in np.argsort(-doubts, kind="stable")[: BRED // steps]]
         examined += LITTER
         progress(examined)
-        for _ in range(STEPS):
+        for _ in range(steps):
             examined += _breed(families, denoiser, rng)
             progress(examined)
         for family in families:

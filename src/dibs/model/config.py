@@ -15,7 +15,7 @@ from dibs.problem.text import check_keys
 Kind = Literal["relational", "transformer"]
 Schedule = Literal["cosine", "trapezoid"]
 
-SOURCES = ("csv", "minimal", "easy", "low", "hard", "doubted")  # of puzzles, as in [data]
+SOURCES = ("csv", "minimal", "easy", "low", "hard", "doubted", "listed")  # of puzzles, as in [data]
 
 
 def _key(default: Any, help: str, least: float | None = None, most: float | None = None) -> Any:
@@ -57,6 +57,7 @@ class Data:
     low: int = _key(0, "minimal 9x9 puzzles with 18 or 19 clues, by local search", 0)
     hard: int = _key(0, "minimal 9x9 puzzles that cost at least 60 nodes with hidden singles, by local search", 0)
     doubted: int = _key(0, "minimal 9x9 puzzles that earlier guides doubted: the first so many of dibs' own list", 0)
+    listed: str = _key("", "a file with puzzles of your own, each with one solution")
     formulas: int = _key(0, "satisfiable random 3-SAT formulas at the threshold instead of puzzles", 0)
     variables: tuple[int, int] = _key((5, 60), "least and most variables of a formula, evenly on a log scale")
     squares: int = _key(0, "Latin squares with holes instead of puzzles", 0)

@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate import hard, low_clue, sudoku
-from dibs.generate.check import engine_of
+from dibs.generate.check import engine_of, uniqueness
 from dibs.model.config import SOURCES, Data
-from dibs.problem import InputError
+from dibs.problem import InputError, read_instances
 from dibs.problem.shape import Shape, shape
+from dibs.problem.sudoku import Sudoku
 from dibs.search.stream import cores
 from dibs.writing import explained, replacing
 
@@ -61,6 +62,9 @@ def load(data: Data, cache: Path, progress: Callable[[str, int, int], None]) -> 
     if data.doubted:
         puzzles = _checked(of, _doubted(of, data.doubted), "doubted")
         found["doubted"] = Puzzles(puzzles, solve(of, puzzles), round(len(puzzles) * data.held))
+    if data.listed:
+        puzzles = _checked(of, _listed(of, data.listed), "listed")
+        found["listed"] = Puzzles(puzzles, solve(of, puzzles), round(len(puzzles) * data.held))
     for source in PIECE:
         wanted = getattr(data, source)
         if wanted:
@@ -82,6 +86,21 @@ def _doubted(of: Shape, wanted: int) -> Values:
         raise InputError(f"[data] doubted = {wanted}: there are {len(rows)}")
     digits = np.frombuffer("".join(rows[:wanted]).replace(".", "0").encode(), np.uint8)
     return (digits - ord("0")).reshape(wanted, of.cells)
+
+
+def _listed(of: Shape, file: str) -> Values:
+    """[n, cells] the puzzles of a file, each of which must have exactly one solution."""
+    found = []
+    for line, puzzle in read_instances(file, family="sudoku", box=of.box):
+        if isinstance(puzzle, InputError):
+            raise puzzle
+        assert isinstance(puzzle, Sudoku)  # as asked for
+        found.append((line, puzzle.values))
+    puzzles = np.array([values for _, values in found], np.uint8)
+    for (line, _), unique in zip(found, uniqueness(of, puzzles), strict=True):
+        if not unique:
+            raise InputError(f"{file}:{line}: a puzzle to learn from must have exactly one solution")
+    return puzzles
 
 
 def fingerprint(sources: dict[str, Puzzles]) -> str:
@@ -117,7 +136,7 @@ def _held(count: int, share: float, piece: int) -> int:
 def _checked(of: Shape, puzzles: Values, source: str) -> Values:
     clues = np.count_nonzero(puzzles, axis=1)
     if of.size == 9 and (clues <= TEST_CLUES).any():
-        raise AssertionError(f"a puzzle with {clues.min()} givens among {source}: such puzzles are for testing only")
+        raise InputError(f"[data] a puzzle with {clues.min()} givens among {source}: such puzzles are for testing only")
     return puzzles
 
 
