@@ -25,7 +25,7 @@ from dibs.model.tasks import ManySolutionsTask
 from dibs.problem import InputError, Instance
 from dibs.search.root import roots
 from dibs.training import export_states, judge_guide, page, train
-from dibs.training.run import _Run
+from dibs.training.run import LEAST, _Run
 from dibs.training.source import collect
 from dibs.training.verdict import WITH, WITHOUT, Times, Verdict
 
@@ -166,6 +166,29 @@ def test_workers_do_not_change_what_is_known(tmp_path: Path) -> None:
         return [found.solutions.tobytes() for found in one._solve()]
 
     assert known(1) == known(2)
+
+
+def test_a_slow_generator_leaves_time_to_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenth of the time is for instances; a run that goes on has the same ones; a number that was said is kept."""
+    now, takes = [0.0], [3.0]  # seconds: the clock, and what an instance takes
+    monkeypatch.setattr("dibs.training.run.monotonic", lambda: now[0])
+
+    def slow(seed: int) -> dibs.Model:
+        now[0] += takes[0]
+        return committees(seed)
+
+    def taken(minutes: float, resume: bool = False, instances: int | None = None) -> int:
+        folder = tmp_path / f"{minutes} {instances}"
+        one = _Run(slow, minutes, folder, 0, 1, instances, None, resume, lambda now: None)
+        one._write()
+        return len(one.given.instances)
+
+    assert taken(30.0) == 60, "180 of 1,800 seconds"
+    assert taken(2.0) == LEAST, "but so many at least"
+    assert taken(2.0, instances=70) == 70
+    takes[0] = 0.0
+    assert taken(30.0, resume=True) == 60
+    assert taken(20.0) == 800
 
 
 def labelled(family: Any, count: int, rng: np.random.Generator) -> tuple[list[OwnState], tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache, lru_cache
 from itertools import product
 
 import numpy as np
@@ -61,6 +62,7 @@ def tiling(seed: int, *, rows: int = 10, columns: int = 14, fixed: float = 0.0) 
     return Problem(number, groups=[*(Bounds(1, 1, some, "cell") for some in over.values()), *pieces])
 
 
+@cache
 def _turned() -> list[Cells]:
     """All shapes, turned and mirrored, each with its first cell at (0, 0)."""
     found = set()
@@ -79,22 +81,33 @@ def _moved(piece: Cells, at: tuple[int, int]) -> Cells:
 
 def _tiled(board: list[tuple[int, int]], rng: np.random.Generator) -> list[tuple[Cells, tuple[int, int]]] | None:
     """Pieces and where they lie: the first free cell gets one that fits. None where that takes too long."""
-    pieces, free = _turned(), set(board)
-    laid: list[tuple[Cells, tuple[int, int]]] = []
+    pieces, under = _turned(), _under(tuple(board))
+    free = (1 << len(board)) - 1
+    laid: list[tuple[int, int]] = []  # piece, cell
     left = [rng.permutation(len(pieces)).tolist()]  # at each depth: what was not tried
     for _ in range(TRIES):
         if not free:
-            return laid
+            return [(pieces[piece], board[at]) for piece, at in laid]
         if not left[-1]:
             left.pop()
-            free.update(_moved(*laid.pop()))
+            piece, at = laid.pop()
+            free |= under[at][piece]
             continue
-        piece, at = pieces[left[-1].pop()], min(free)
-        if free.issuperset(cells := _moved(piece, at)):
+        piece, at = left[-1].pop(), (free & -free).bit_length() - 1
+        cells = under[at][piece]
+        if cells and cells & free == cells:
             laid.append((piece, at))
-            free.difference_update(cells)
+            free ^= cells
             left.append(rng.permutation(len(pieces)).tolist())
     return None
+
+
+@lru_cache(maxsize=16)
+def _under(board: Cells) -> list[list[int]]:
+    """[cell][piece] the cells under a piece with its first cell there, as bits; 0 where it is not all on the board."""
+    bit = {cell: 1 << i for i, cell in enumerate(board)}
+    laid = [[_moved(piece, at) for piece in _turned()] for at in board]
+    return [[sum(bit[c] for c in cells) if bit.keys() >= set(cells) else 0 for cells in some] for some in laid]
 
 
 def family(seed: int) -> Problem:

@@ -27,6 +27,7 @@ class Decided:
     width: int | None = None  # of the hidden state
     first: int | None = None  # steps of the first guide; 0: there is none
     again: int | None = None  # instances that were looked at with it
+    taken: int | None = None  # instances that were read, or generated, in time
     seconds: dict[str, float] = field(default_factory=dict)  # of each phase so far
 
     @property

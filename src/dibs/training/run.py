@@ -6,7 +6,7 @@ learns on from all of them.
 Its folder has run.json (what was decided), known/ (the solutions of each instance), what training keeps (checkpoint.pt,
 log.csv), first/ (the first guide, if there was one), the guide itself, verdict.json and report.html. Each phase goes on
 where it was interrupted. What is learned depends on the instances, the seed, and a few numbers that the clock decides
-once: how many instances were looked at in time, and how many steps there is time for.
+once: how many instances were taken and looked at in time, and how many steps there is time for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from io import BytesIO
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from dibs.model.config import Config
     from dibs.model.train import Progress
 
-SHARES = {"solve": 0.2, "first": 0.2, "again": 0.1, "judge": 0.2}  # of the time; the rest is for learning
+SHARES = {"read": 0.1, "solve": 0.2, "first": 0.2, "again": 0.1, "judge": 0.2}  # of the time; the rest is for learning
 RATE = 40  # instances a minute that are asked for
 HARD = 0.25  # share of the instances that are unsolved: with more of them there is a first guide
 LEAST, MOST = 40, 2_000  # instances
@@ -119,10 +120,17 @@ class _Run:
         self.folder, self.workers, self.resume, self.report = folder, workers, resume, report
         wanted = instances or int(np.clip(RATE * minutes, LEAST, MOST))
         begin = monotonic()
-        self.given: Collected = collect(source, wanted)
+        end = begin + (60 * SHARES["read"] * minutes if instances is None else inf)
+        taken = self._taken()  # by a run that goes on; a new one takes what there is time for
+
+        def enough(found: int) -> bool:
+            return found == taken if taken else found >= LEAST and monotonic() >= end
+
+        self.given: Collected = collect(source, wanted, enough)
         self.decided = self._begin(
             Decided(self.given.label, minutes, seed, wanted, instances is not None, name, instances, steps)
         )
+        self.decided.taken = len(self.given.instances)
         spent = self.decided.seconds
         spent["read"] = spent.get("read", 0.0) + monotonic() - begin  # or generate
         order = np.random.default_rng((seed, 1)).permutation(len(self.given.instances))
@@ -137,6 +145,12 @@ class _Run:
         self.features = own_features(one.structure for one in self.learned)
         if self.decided.solved is not None:
             self.decided.solved = min(self.decided.solved, len(self.learned))
+
+    def _taken(self) -> int | None:
+        """How many instances an interrupted run had taken."""
+        path = self.folder / "run.json"
+        found = json.loads(path.read_text(encoding="utf-8")).get("taken") if path.exists() else None
+        return None if found is None else int(found)
 
     def _begin(self, fresh: Decided) -> Decided:
         """What an interrupted run had decided, or a new record."""
@@ -164,6 +178,8 @@ class _Run:
             self.report(Report("read", line=fault))
         found = f"{len(self.given.instances)} instances, {len(self.tested)} of them for the verdict only"
         self.report(Report("read", line=f"{self.given.label}: {found}"))
+        if self._left("read") <= 0 and not self.decided.fixed:
+            self.report(Report("read", line="it took long to get these: a quicker source leaves more time to learn"))
         for what, names in self.features.as_dict().items():
             if names:
                 self.report(Report("read", line=f"features of {what}: {', '.join(names)}"))

@@ -34,10 +34,10 @@ class Collected:
     faults: list[str] = field(default_factory=list)
 
 
-def collect(source: Source, count: int) -> Collected:
+def collect(source: Source, count: int, enough: Callable[[int], bool] = lambda found: False) -> Collected:
     """At most `count` different instances; InputError in a line where there are none, or where they do not fit.
 
-    They are the same ones whenever it is called.
+    They are the same ones whenever it is called, up to where so many that were found are `enough`.
     """
     label, drawn = _open(source, count)
     instances: list[Instance] = []
@@ -55,7 +55,7 @@ def collect(source: Source, count: int) -> Collected:
             continue
         seen[key] = place
         instances.append(one)
-        if len(instances) == count:
+        if len(instances) == count or enough(len(instances)):
             break
     left = sum(1 for _ in _files(source)) - count if isinstance(source, str | Path) else 0
     if faults:
