@@ -1,7 +1,8 @@
 """What policy `auto` does with formulas: a short nogood search, then CaDiCaL where python-sat is installed.
 
 Most formulas are easy: the nogood search ends before CaDiCaL would be loaded. On others both take about as many
-conflicts, and CaDiCaL is quicker at each (benchmarks/formulas.py). Where the two differ by more it is by luck.
+conflicts, and CaDiCaL is quicker at each (benchmarks/formulas.py). Where the two differ by more it is by luck: so the
+nogood search goes on beside it (beside.py).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def engine_after(explicit: Iterable[str], takes: Iterable[str]) -> tuple[str | N
     if not has_python_sat():
         extra = ENGINES[ENGINE].extra
         return None, f"nogoods to the end: CaDiCaL needs {ENGINES[ENGINE].needs}, pip install 'dibs[{extra}]'"
-    return ENGINE, "a formula that is not easy is for CaDiCaL"
+    return ENGINE, "a formula that is not easy is for CaDiCaL, and nogoods go on beside it"
 
 
 def clausal(structure: Structure, solutions: int) -> bool:

@@ -170,6 +170,7 @@ class Batch:
     count: bool = False  # solutions are counted, and only the first is kept
     over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these; for the nogood search
     drat: Drat | None = None  # the proof of the only instance, for searches of dibs' own
+    between: Callable[[int], bool] | None = None  # what is called between slices of an engine
 
     def shared(self, plan: Plan) -> bool:
         """Whether several cores are at the only instance: for one solution or many. Whether there are others than the
@@ -308,6 +309,8 @@ def _rest(plan: Plan, begun: Outcome) -> Plan | None:
 
 def _relayed(batch: Batch, plan: Plan) -> list[Outcome | None]:
     """A plain search for a few nodes, then the search of the plan for what that leaves."""
+    if plan.first == "nogoods" and batch.proof is None and batch.workers == 1:
+        return [_beside(batch.part([i], batch.guide), plan) for i in range(len(batch.some))]
     outcomes = search_all(replace(batch, guide=None), _first(plan))
     for i, begun in enumerate(outcomes):
         if begun is None or begun.status is not Status.LIMIT or batch.stopped():
@@ -316,6 +319,23 @@ def _relayed(batch: Batch, plan: Plan) -> list[Outcome | None]:
             [found] = search_all(batch.part([i], batch.guide), rest)
             outcomes[i] = None if found is None else together(begun, found)
     return outcomes
+
+
+def _beside(batch: Batch, plan: Plan) -> Outcome | None:
+    """A nogood search of the only instance for a few nodes, then an engine; the nogood search goes on beside it."""
+    from dibs.search.beside import Beside
+
+    own = Beside(batch.some[0], _first(plan).options, batch.places[0], batch.stopped)
+    begun = own.outcome
+    rest = None if begun is None or begun.status is not Status.LIMIT else _rest(plan, begun)
+    if rest is None or batch.stopped():
+        return begun
+    engine = _searcher(replace(batch, between=own.turn), rest)
+    engine.run(batch.guide, batch.stopped, batch.turn)
+    [found], mine = engine.outcomes(), own.outcome
+    if found is None or mine is None:
+        return None
+    return together(mine, replace(found, seconds=max(0.0, found.seconds - own.seconds)))
 
 
 def _foreseen(batch: Batch, plan: Plan) -> list[Outcome | None]:
@@ -356,4 +376,5 @@ def _searcher(batch: Batch, plan: Plan) -> Searcher:
 
     if guide is not None:
         guide.refusal(some[0].structure)  # loads it, where it is loaded when it is needed: that is nobody's time
-    return EngineSearch(some, plan.options, plan.search, guided=guide is not None, proof=batch.proof)
+    rest = {"proof": batch.proof, "between": batch.between}
+    return EngineSearch(some, plan.options, plan.search, guided=guide is not None, **rest)

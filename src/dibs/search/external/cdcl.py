@@ -58,6 +58,8 @@ def _search(task: Task, solver: Any, **how: bool) -> bool | None:
         begin = perf_counter()
         solver.conf_budget(size)
         answer = solver.solve_limited(**how)
+        if answer is None and task.between(size):
+            break
         soon = task.left() < 4 * (perf_counter() - begin)
         size = max(size // 2, LEAST) if soon and not how else min(2 * size, SLICE)
     return answer

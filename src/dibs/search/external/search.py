@@ -31,7 +31,8 @@ class EngineSearch(Searcher):
     """Instances that share a structure, one after the other.
 
     `nodes` of an outcome are the engine's decisions and `backtracks` its conflicts; `depth` is 0, engines do not tell.
-    `proof`: a file for a DRAT proof if the answer, of the only instance, is UNSAT.
+    `proof`: a file for a DRAT proof if the answer, of the only instance, is UNSAT. `between`: what is called after each
+    slice of so many conflicts, where the engine has slices; it ends where that returns True.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class EngineSearch(Searcher):
         *,
         guided: bool = False,
         proof: ProofFile | None = None,
+        between: Callable[[int], bool] | None = None,
     ) -> None:
         self.adapter = adapter(engine)
         if guided:
@@ -50,6 +52,7 @@ class EngineSearch(Searcher):
             check_proofs(engine)
         self.instances, self.options, self.engine, self.proof = instances, options, engine, proof
         self.structure = instances[0].structure
+        self._between = between or (lambda conflicts: False)
         self._wishes: list[NDArray[np.int8] | None] = [None] * len(instances)
         self._guide_seconds, self._calls = np.zeros(len(instances)), np.zeros(len(instances), np.int64)
         self._asking, self._guided = guided, guided
@@ -117,6 +120,7 @@ class EngineSearch(Searcher):
                 proof=self.proof is not None,
                 left=lambda: end - perf_counter(),
                 stopped=lambda: halt.is_set() or stopped(),
+                between=self._between,
             )
             found = _aside(lambda: self.adapter.run(task), halt)
             took = perf_counter() - begin if found.seconds is None else found.seconds

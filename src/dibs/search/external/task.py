@@ -26,6 +26,7 @@ class Task:
     proof: bool  # whether a proof of UNSAT is wanted
     left: Callable[[], float]  # seconds until the time limit; infinity without one
     stopped: Callable[[], bool]  # whether somebody wants it to end
+    between: Callable[[int], bool] = lambda conflicts: False  # called after slices; whether another search has answered
 
 
 class Found(NamedTuple):

@@ -110,6 +110,10 @@ class Search:
         undecided = self.memory.counts[arrays.PHASE] in (arrays.RUNNING, arrays.LIMIT)
         return bool(undecided and self._nodes < self._most and not late)
 
+    def allow(self, nodes: int) -> None:
+        """So many more, for a search that is at its limit."""
+        self._most = min(self._nodes + nodes, MOST)
+
     def advance(self, stopped: Callable[[], bool]) -> bool:
         """Search on; True where the guide is to be asked about the state, False at the end or when `stopped()`."""
         while True:

@@ -1,0 +1,99 @@
+"""Policy `auto` on formulas: the nogood search goes on beside the engine, and no answer of either is lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+import dibs
+from dibs import CNF, generate
+from dibs.search import beside, formulas, plan
+from dibs.search.external import cdcl
+
+pytest.importorskip("pysat")
+
+
+def pigeons(holes: int) -> CNF:
+    """One more than there are holes."""
+    at = [[p * holes + h + 1 for h in range(holes)] for p in range(holes + 1)]
+    pairs = [[-a[h], -b[h]] for a, b in combinations(at, 2) for h in range(holes)]
+    return CNF((holes + 1) * holes, [*at, *pairs])
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of few conflicts, and turns of few nodes: small formulas are handed to and fro often."""
+    monkeypatch.setattr(plan, "NODES", 5)
+    monkeypatch.setattr(cdcl, "SLICE", 4)
+    monkeypatch.setattr(beside, "TURN", 2)
+    monkeypatch.setattr(beside, "LATE", 40)
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("share", [0.5, 8.0])
+def test_answers_are_those_of_either_alone(share: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "SHARE", share)
+    answered = set()
+    for formula in [*generate.sat(30, variables=60, seed=5), pigeons(4), pigeons(5)]:
+        found = dibs.solve(formula, max_seconds=60)
+        assert found.status == dibs.solve(formula, engine="cadical195").status
+        if found.parts:
+            assert found.parts[0].search == "nogoods"
+            assert all(part.seconds >= 0 for part in found.parts)
+            answered.add(found.search)
+        again = dibs.solve(formula, max_seconds=60)
+        assert (again.status, again.nodes, again.solution) == (found.status, found.nodes, found.solution)
+    assert any(name.startswith("cadical195") for name in answered)
+    assert share < 1 or "nogoods" in answered
+
+
+@pytest.mark.usefixtures("short")
+def test_an_engine_that_never_ends_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Endless:
+        """It uses its conflicts up, and has no answer."""
+
+        def __init__(self, **of: Any) -> None: ...
+        def __enter__(self) -> Endless:
+            return self
+
+        def __exit__(self, *of: Any) -> None: ...
+        def append_formula(self, clauses: Any) -> None: ...
+        def set_phases(self, literals: Any) -> None: ...
+        def conf_budget(self, size: int) -> None: ...
+        def solve_limited(self) -> None: ...
+        def accum_stats(self) -> dict[str, int]:
+            return {"decisions": 0, "conflicts": 0}
+
+    monkeypatch.setattr(cdcl, "Solver", Endless)
+    for formula in [*generate.sat(5, variables=80, seed=2), pigeons(5)]:
+        found = dibs.solve(formula)
+        assert (found.status, found.search) == (dibs.solve(formula, strategy="nogoods").status, "nogoods")
+        if found.nodes > 5:
+            assert [part.search.split()[0] for part in found.parts] == ["nogoods", "cadical195"]
+
+
+@pytest.mark.usefixtures("short")
+def test_a_limit_is_for_both() -> None:
+    found = dibs.solve(pigeons(12), max_seconds=0.3)
+    assert found.status == "LIMIT"
+    assert len(found.parts) == 2
+
+
+def test_turns_grow_with_what_the_engine_has_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "LATE", 10_000)
+    formula = pigeons(9)
+    options = plan.Request("auto", {}).plan(formula.structure).options
+    own = beside.Beside(formula, replace(options, max_nodes=formulas.NODES), 0, lambda: False)
+    assert own.outcome is not None
+    before = own.outcome.nodes
+    for _ in range(5):
+        assert not own.turn(2_000)
+    early = own.outcome.nodes - before
+    for _ in range(5):
+        assert not own.turn(2_000)
+    assert early == 5 * 2_000 * beside.SHARE
+    assert own.outcome.nodes - before - early == 5 * 2_000 * beside.LATE_SHARE
+    assert own.seconds > 0
