@@ -67,6 +67,18 @@ def test_a_state_does_not_depend_on_its_neighbours_or_threads() -> None:
         assert np.array_equal(_native(module, threads).logits(of.structure, states), alone)
 
 
+def test_what_is_left_in_the_room_of_another_answer_says_nothing() -> None:
+    module = _module(16, 4)
+    used = _native(module)
+    order = np.random.default_rng(0).permutation(np.repeat(range(len(SHAPES)), 3))
+    for seed, which in enumerate(order.tolist()):
+        of = SHAPES[which]
+        open_ = _states(of, 7, seed)[seed % 3 :]
+        used.room.real[:] = np.nan
+        used.room.whole[:] = -1
+        assert np.array_equal(used.logits(of.structure, open_), _native(module).logits(of.structure, open_))
+
+
 def test_nothing_open() -> None:
     of = shape(9, (3, 3))
     logits = _native(_module(16, 2)).logits(of.structure, np.zeros((2, 729), bool))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
-from threading import Timer
+from threading import Timer, local
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from dibs.clock import left
 from dibs.compiled import entry, part
 from dibs.guide.card import NO_FEATURES, OwnFeatures
-from dibs.guide.graph import KINDS, groups_of
-from dibs.guide.tiles import LOWEST, ROWS, ZERO, copy, fill, norm, product, receive, send, shift
+from dibs.guide.graph import KINDS, Groups, groups_of
+from dibs.guide.tiles import COLUMNS, LOWEST, ROWS, ZERO, copy, fill, norm, product, receive, send, shift
 from dibs.guide.weights import Weights
 from dibs.problem.structure import Structure
 
@@ -181,6 +181,12 @@ def _change(score, count, cell, top, mass, before):  # type: ignore[no-untyped-d
     return most
 
 
+@part
+def _cut(room, begin, size):  # type: ignore[no-untyped-def]
+    """The next `size` numbers of `room`, and where those after them begin: at a multiple of a tile's width."""
+    return room[begin : begin + size], begin + size + -size % COLUMNS
+
+
 @entry(fastmath={"contract", "reassoc", "nsz"})
 def logits(  # type: ignore[no-untyped-def]
     open_,
@@ -197,39 +203,49 @@ def logits(  # type: ignore[no-untyped-def]
     rounds,
     settled,
     stop,
+    rows,
+    whole,
+    real,
 ):
     """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 
     `group` to `group_features`: the `Groups` of the literals; `width` without padding. Also
     how many rounds each state had: all, or until no log-probability changed by more than `settled` over EVERY rounds.
     Once `stop` [1] is set, which another thread may do, nobody wants the answer: what there is returns.
+    `rows`: of the open literals of a state, at most, and of a tile. `whole` and `real`: room, as `_Room` has it.
     """
     states, literals = open_.shape
     groups, wide, kinds = len(kind), weights.pre.shape[0], len(weights.inner)
     per = (len(weights.enter) - 1 - literal_features.shape[1]) // kinds
-    rows = 0
-    for s in range(states):
-        rows = max(rows, open_[s].sum())
-    rows, room = (
-        rows + ROWS,
-        groups + (kinds + 1) * ROWS,
-    )  # rows for the open literals only: in a large grid a tenth of all
-    found = np.zeros((states, literals), np.float32)
-    literal = np.zeros(literals, np.uintp)
-    size = np.zeros(groups, np.uintp)
-    number, held = np.zeros(groups, np.uintp), np.zeros(groups, np.intp)
-    edge, at = np.zeros(len(group), np.uintp), np.zeros(literals + 1, np.intp)
-    first = np.zeros(kinds + 1, np.intp)
-    cell, score, before = np.zeros(rows, np.intp), np.zeros(rows, np.float32), np.zeros(rows, np.float32)
-    top, mass, used = np.zeros(room, np.float32), np.zeros(room, np.float32), np.zeros(states, np.int64)
-    features = np.zeros(len(weights.enter), np.float32)
-    h, given = np.zeros(rows * wide, np.float32), np.zeros(rows * wide, np.float32)
-    z, x = np.zeros(rows * wide, np.float32), np.zeros(rows * wide, np.float32)
-    sums, inside = np.zeros(room * wide, np.float32), np.zeros(room * wide, np.float32)
-    message, nothing = np.zeros(room * wide, np.float32), np.zeros(wide, np.float32)
+    room = groups + (kinds + 1) * ROWS
+    found, used = np.zeros((states, literals), np.float32), np.zeros(states, np.int64)
+    natural = whole.view(np.uintp)
+    literal, i = _cut(natural, 0, literals)
+    size, i = _cut(natural, i, groups)
+    number, i = _cut(natural, i, groups)
+    edge, i = _cut(natural, i, len(group))
+    held, i = _cut(whole, i, groups)
+    at, i = _cut(whole, i, literals + 1)
+    first, i = _cut(whole, i, kinds + 1)
+    cell, i = _cut(whole, i, rows)
+    score, f = _cut(real, 0, rows)
+    before, f = _cut(real, f, rows)
+    top, f = _cut(real, f, room)
+    mass, f = _cut(real, f, room)
+    features, f = _cut(real, f, len(weights.enter))
+    nothing, f = _cut(real, f, wide)
+    h, f = _cut(real, f, rows * wide)
+    given, f = _cut(real, f, rows * wide)
+    z, f = _cut(real, f, rows * wide)
+    x, f = _cut(real, f, rows * wide)
+    sums, f = _cut(real, f, room * wide)
+    inside, f = _cut(real, f, room * wide)
+    message, f = _cut(real, f, room * wide)
     told = group_features.shape[1] > 0
-    said = np.zeros(room * wide if told else 0, np.float32)
-    # Addresses from here on. Numba frees an array after the last line that names it: see the end.
+    said, f = _cut(real, f, room * wide if told else 0)
+    first[0] = 0
+    nothing[:] = 0
+    # Addresses from here on.
     at_h, at_given, at_z, at_x = h.ctypes.data, given.ctypes.data, z.ctypes.data, x.ctypes.data
     at_sums, at_inside, at_message = sums.ctypes.data, inside.ctypes.data, message.ctypes.data
     at_said, at_nothing, at_norm, at_last = (
@@ -282,9 +298,23 @@ def logits(  # type: ignore[no-untyped-def]
                     break
         for i in range(count):
             found[s, literal[i]] = score[i]
-    alive = len(h) + len(given) + len(z) + len(x) + len(sums) + len(inside) + len(message) + len(nothing)
-    alive += len(said)
-    return (found, used) if alive else (found[:0], used)
+    return found, used
+
+
+class _Room(local):
+    """Memory that is kept for the answers of one thread: if each had its own, the system would give it page by page."""
+
+    def __init__(self) -> None:
+        self.whole = np.zeros(0, np.intp)
+        self.real = np.zeros(0, np.float32)
+
+    def of(self, whole: int, real: int) -> tuple[NDArray[np.intp], Floats]:
+        """Room for so many whole and so many real numbers, whatever is in it."""
+        if len(self.whole) < whole:
+            self.whole = np.zeros(whole, np.intp)
+        if len(self.real) < real:
+            self.real = np.zeros(real, np.float32)
+        return self.whole, self.real
 
 
 class Native:
@@ -308,6 +338,7 @@ class Native:
         self.kinds, self.own = kinds, own
         self.width, self.rounds, self.threads, self.settled = width, rounds, threads, np.float32(settled)
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
+        self.room = _Room()
 
     def logits(self, structure: Structure, open_: Bools, true: Bools | None = None) -> Floats:
         """[n, L] of the states with the open literals `open_` and the true ones `true` [n, L]; 0 elsewhere.
@@ -343,5 +374,20 @@ class Native:
     def _part(self, structure: Structure, open_: Bools, true: Bools, stop: Bools) -> tuple[Floats, Ints]:
         states = np.ascontiguousarray(open_), np.ascontiguousarray(true)
         groups = groups_of(structure, self.kinds, self.own)
-        found: tuple[Floats, Ints] = logits(*states, *groups, self.weights, self.width, self.rounds, self.settled, stop)
+        # Rows for the open literals only: in a large grid they are a tenth of all.
+        rows = int(np.count_nonzero(open_, axis=1).max(initial=0)) + ROWS
+        room = self.room.of(*_needed(groups, self.weights, rows))
+        found: tuple[Floats, Ints] = logits(
+            *states, *groups, self.weights, self.width, self.rounds, self.settled, stop, rows, *room
+        )
         return found
+
+
+def _needed(groups: Groups, weights: Weights, rows: int) -> tuple[int, int]:
+    """How many whole and real numbers `logits` wants room for, each array of them a multiple of a tile's width."""
+    wide, kinds = len(weights.pre), len(weights.inner)
+    count, literals = len(groups.kind), len(groups.begin) - 1
+    room = count + (kinds + 1) * ROWS
+    whole = 2 * literals + 3 * count + len(groups.group) + kinds + rows + 8 * COLUMNS + 2
+    real = 2 * rows + 2 * room + len(weights.enter) + wide + (4 * rows + 4 * room) * wide + 14 * COLUMNS
+    return whole, real
