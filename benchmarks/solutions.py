@@ -99,7 +99,7 @@ def main(*, problems: int = 5000, seed: int = 1, pentominoes: str | None = None)
         count = one(seed, number)
         names = ("too many", "none", "one", "2 to 99", "100 to 999", "1,000 to 5,000")
         sizes[names[int(np.digitize(count, [0, 1, 2, 100, 1000]))]] += 1
-        if number % 500 == 499:
+        if number + 1 == problems or number % 500 == 499:
             print(f"{number + 1:,} problems agree: {dict(sizes)}", flush=True)
 
 

@@ -20,7 +20,9 @@ CLASSES = {  # how many cars, and which options they have
 def cars(classes: dict[int, tuple[int, str]], capacity: list[tuple[int, int]], implied: bool = True) -> dibs.Model:
     """A class for each place in the line: as many of each as there are cars, no workshop overrun.
 
-    `implied`: also what follows for the beginning of the line, as the rest of it can take only so many.
+    What workshops can take is said of Booleans, "this place lacks that option": groups of q of them are quicker than
+    groups of all classes at q places. `implied`: also what follows for the beginning of the line, as the rest of it can
+    take only so many.
     """
     m = dibs.Model()
     total = sum(count for count, _ in classes.values())
@@ -29,19 +31,22 @@ def cars(classes: dict[int, tuple[int, str]], capacity: list[tuple[int, int]], i
         m.exactly(count, [car == kind for car in place], role="demand")
     for option, (most, window) in enumerate(capacity):
         having = [kind for kind, (_, options) in classes.items() if options[option] == "1"]
-        each = [car == kind for car in place for kind in having]  # the literals of a place follow one another
+        lacks = [m.boolean(f"place {i} lacks {option}") for i in range(total)]
+        for i, car in enumerate(place):
+            m.exactly(1, [lacks[i], *(car == kind for kind in having)], role="option")
         for first in range(total - window + 1):
-            m.at_most(most, each[first * len(having) : (first + window) * len(having)], role="workshop")
+            m.at_least(window - most, lacks[first : first + window], role="workshop")
         demand = sum(classes[kind][0] for kind in having)
         for blocks in range(1, total // window + 1 if implied else 0):
-            if demand > blocks * most:
-                early = each[: (total - blocks * window) * len(having)]
-                m.at_least(demand - blocks * most, early, role="early")
+            early = total - blocks * window
+            if 0 < demand - blocks * most <= early:
+                m.at_most(early - demand + blocks * most, lacks[:early], role="early")
     return m
 
 
 if __name__ == "__main__":
     outcome = cars(CLASSES, CAPACITY).solve()
     print(outcome.status, f"{outcome.nodes} nodes")
-    for name, kind in (outcome.solution or {}).items():
-        print(f"{name}: class {kind}, options {CLASSES[kind][1]}")
+    for i in range(sum(count for count, _ in CLASSES.values())):
+        kind = outcome[f"place {i}"]
+        print(f"place {i}: class {kind}, options {CLASSES[kind][1]}")

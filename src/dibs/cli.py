@@ -22,6 +22,7 @@ from cyclopts import App, CycloptsError, Parameter, Token, convert
 from dibs import InputError, __version__
 from dibs.errors import Refused
 from dibs.interrupt import plain_interrupts
+from dibs.wording import one_line
 
 HELP = """\
 An exact solver for Sudokus, Latin squares and SAT formulas that shows what
@@ -116,7 +117,7 @@ def _run(tokens: list[str]) -> int:
         app = build(tokens[0] if tokens else "")
         command, bound, _ = app.parse_args(tokens, exit_on_error=False, print_error=False)
     except CycloptsError as error:
-        return _complain(f"dibs: {' '.join(str(error).split())}")
+        return _complain(f"dibs: {one_line(error)}")
     except ValueError as error:
         return _complain(f"dibs: {error}")
     return int(command(*bound.args, **bound.kwargs) or 0)

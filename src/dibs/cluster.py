@@ -34,6 +34,7 @@ from dibs.search.solver import Solver
 from dibs.search.stream import BATCH, Found, Solved, each
 from dibs.search.workers import splits, take_turn
 from dibs.solving import ready
+from dibs.wording import one_line
 
 Tag = TypeVar("Tag")
 
@@ -62,7 +63,7 @@ def connected(address: str, workers: int | None = None) -> Iterator[Any]:
     try:
         ray.init(address=address, include_dashboard=False, log_to_driver=False, logging_level="error", **cores)
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise InputError(f"no Ray cluster at {address}: {' '.join(str(error).split())}") from None
+        raise InputError(f"no Ray cluster at {address}: {one_line(error)}") from None
     try:
         yield ray
     finally:
@@ -201,7 +202,7 @@ def _one(ray: Any, instance: Instance, request: Request, cores: int, halted: Cal
     open_: list[Task] = [((), variant, TURN) for variant in range(cores)]
     waiting: dict[Any, Task] = {}
     told: deque[NDArray[np.int32]] = deque(maxlen=TOLD)
-    cost = Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, search="nogoods")
+    cost = Outcome(Status.LIMIT, search="nogoods")
     split = False
     while not halted():
         while open_ and len(waiting) < cores and monotonic() < end:

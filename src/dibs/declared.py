@@ -9,7 +9,7 @@ A dimension is a sum of sizes and numbers. Compiled code sees a plain named tupl
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import numpy as np
@@ -44,8 +44,12 @@ def dimensions(of: Any) -> frozenset[tuple[str, ...]]:
 
 def shapes(of: Any, sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
     """The shape of each declared array; `sizes`: what the names in their dimensions stand for."""
-    known = declarations(of)
-    # Each dimension once: this is part of the time of an easy search.
+    return _shapes(of, tuple(sizes.items()))
+
+
+@lru_cache(256)  # this is part of the time of an easy search, and many have the same sizes
+def _shapes(of: Any, named: tuple[tuple[str, int], ...]) -> dict[str, tuple[int, ...]]:
+    known, sizes = declarations(of), dict(named)
     size = {one: sum(int(n) if n.isdigit() else sizes[n] for n in one) for one in dimensions(of)}
     return {name: tuple([size[one] for one in declared.shape]) for name, declared in known.items()}
 

@@ -8,7 +8,8 @@ session.remove(row)
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from array import array
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from operator import index
@@ -18,6 +19,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import never
 from dibs.problem.linear import impossible_bounds
 from dibs.problem.structure import Instance
 from dibs.problem.words import (
@@ -25,20 +27,24 @@ from dibs.problem.words import (
     group_shown,
     literal_of,
     shown,
-    true_literals,
+    truth,
     without_givens,
     words_for,
 )
 from dibs.questions import instance_of
 from dibs.search.contract import Around, Asks, Ranks
 from dibs.search.nogoods import arrays
-from dibs.search.nogoods.incremental import KEPT, Call, Group, Incremental, Switch
+from dibs.search.nogoods.answers import KEPT
+from dibs.search.nogoods.incremental import Call, Group, Incremental, Switch
 from dibs.search.outcome import Outcome, Status, WrongSolution
 from dibs.solving import solver
 
 __all__ = ["Handle", "Session"]
 
+Bools = NDArray[np.bool_]
+
 RANKINGS = 64  # of a guide that are kept
+RETURNED = 16  # givens that are put first at once: all are assumed anew then
 REFUSED = {
     "engine": "is not dibs' own search",
     "proof": "is for one answer",
@@ -98,14 +104,17 @@ class Session:
         asks = 0 if self._guide is None else 1 if self._guide.static else arrays.NEVER
         self._search = Incremental(without_givens(of), plan.options, asks)
         self._givens: dict[int, Handle] = {}
+        self._order = array("i")  # the same, in the order in which they are assumed
+        self._gone: Counter[int] = Counter()  # how often each was taken back
+        self._returned: dict[int, None] = {}  # those that came back after one time, and are not put first yet
         self._ever: set[int] = set()  # all that was given since their negations got literals of their own
         self._added: dict[Switch, Handle] = {}
         self._roles: WeakKeyDictionary[Switch, str] = WeakKeyDictionary()
         self._wordings: dict[int, Any] = {}  # what is assumed in this call, as it was said
         self._search.named = self._named
-        self._read: deque[tuple[Any, set[int]]] = deque(maxlen=KEPT)  # solutions, and what is true in them
+        self._read: deque[tuple[Any, Bools]] = deque(maxlen=KEPT)  # solutions, and what holds in them
         self._heard: dict[str, int] = {}  # literals by their words, as far as they are texts
-        self._said: dict[int, Any] = {}  # words by literals
+        self._said = _Words(of)
         for literal in of.given.tolist():
             self._give(literal)
 
@@ -120,15 +129,10 @@ class Session:
             self._heard[name] = literal
         return literal
 
-    def _words(self, literal: int) -> Any:
-        if literal not in self._said:
-            self._said[literal] = words_for(self.problem, literal)
-        return self._said[literal]
-
     @property
     def givens(self) -> tuple[Any, ...]:
         """What is given now, as `assume` takes it."""
-        return tuple(map(self._words, self._givens))
+        return tuple(map(self._said.__getitem__, self._givens))
 
     @property
     def added(self) -> tuple[Handle, ...]:
@@ -157,9 +161,23 @@ class Session:
         if literal in self._givens:
             raise ValueError(f"{shown(self.problem, literal)} is given already")
         self._givens[literal] = handle = Handle(self, literal)
+        self._order.append(literal)
+        if self._gone[literal] == 1:
+            self._returned[literal] = None
+            if len(self._returned) == RETURNED:
+                self._put_first()
         if literal >= 0:
             self._ever.add(literal)
         return handle
+
+    def _put_first(self) -> None:
+        """Assume what went once and came back before all else: it will stay, and others will go.
+
+        Whatever goes takes all with it that was assumed later. What comes and goes more often than once stays last.
+        """
+        others = [literal for literal in self._order if literal not in self._returned]
+        self._order = array("i", [*self._returned, *others])
+        self._returned.clear()
 
     def _group(self, least: Any, most: Any, names: Iterable[Any], role: str | None) -> Handle:
         literals = [self._literal(one) for one in names]
@@ -189,14 +207,20 @@ class Session:
             literal = self._literal(what)
             if literal not in self._givens:
                 raise ValueError(f"{shown(self.problem, literal)} is not given")
-            del self._givens[literal]
+            self._take(literal)
         elif what._literal is not None and self._givens.get(what._literal) is what:
-            del self._givens[what._literal]
+            self._take(what._literal)
         elif what._switch is not None and self._added.get(what._switch) is what:
             del self._added[what._switch]
             self._search.remove(what._switch)
         else:
             raise ValueError(f"{what.name} is not in this session: it was removed, or added to another")
+
+    def _take(self, literal: int) -> None:
+        del self._givens[literal]
+        self._order.pop(int((np.frombuffer(self._order, np.int32) == literal).argmax()))
+        self._returned.pop(literal, None)
+        self._gone[literal] += 1
 
     # Questions
 
@@ -233,50 +257,58 @@ class Session:
     def _call(
         self, assumed: dict[int, Any], more: Sequence[Switch], options: Any = None, prefer: Sequence[int] = ()
     ) -> Outcome:
-        self._wordings = assumed
+        self._wordings = {literal: words for literal, words in assumed.items() if literal not in self._givens}
         switches = [*self._added, *more]
-        literals = [*self._givens, *(literal for literal in assumed if literal not in self._givens)]
+        literals = self._order + array("i", self._wordings)
         if any(~literal in self._ever for literal in assumed):  # is it still forced? Others will be asked as well
             self._search.expect(self._ever)
             self._ever.clear()
         self._search.begin(switches, literals, options or self._options, prefer)
-        call = Call(self._search, self.problem)
-        call.run(self._guide)
-        [outcome] = call.outcomes()
+        outcome = self._search.outcome()  # it may be decided already
+        if outcome is None and self._guide is None:
+            self._search.advance(never)
+            outcome = self._search.outcome()
+        elif outcome is None:
+            call = Call(self._search, self.problem)
+            call.run(self._guide)
+            [outcome] = call.outcomes()
         assert outcome is not None
         if outcome.status is Status.SAT:
             self._check(outcome.solution, literals, [group for switch in switches for group in switch.groups])
         return outcome
 
-    def _check(self, solution: Any, literals: Iterable[int], groups: Iterable[Group]) -> None:
+    def _check(self, solution: Any, literals: Sequence[int], groups: Iterable[Group]) -> None:
         """What the checker of the family cannot know: givens, assumptions and groups of this call."""
-        true = self._true(solution)
-        wrong = [z for z in literals if (z not in true if z >= 0 else ~z in true)]
-        if wrong:
-            raise WrongSolution(f"{self.problem!r}: {shown(self.problem, wrong[0])} does not hold")
+        holds = self._holds(solution)
+        held = holds[np.array(literals, np.int32)]
+        if not held.all():
+            raise WrongSolution(f"{self.problem!r}: {shown(self.problem, literals[int(held.argmin())])} does not hold")
         for least, most, members in groups:
-            if not least <= _holding(members, true) <= most:
+            if not least <= holds[np.array(members, np.int32)].sum() <= most:
                 raise WrongSolution(f"{self.problem!r}: not {group_shown(self.problem, least, most, members)}")
 
-    def _true(self, solution: Any) -> set[int]:
-        """The true literals of a solution, from the solution itself; of a text that was read before, those of then."""
-        for known, true in self._read:
-            if known is solution:
-                return true
-        true = set(true_literals(self.problem, solution))
-        if isinstance(solution, str):
-            self._read.appendleft((solution, true))
-        return true
+    def _holds(self, solution: Any) -> Bools:
+        """[2 literals] whether a literal holds, or `~literal`, which counts from the end; from the solution itself.
 
-    def _named(self, found: list[int | Switch]) -> tuple[Any, ...]:
-        """Givens, assumptions and handles in the user's words."""
-        said, givens, assumed, added = self._said, self._givens, self._wordings, self._added
-        # A call may have hundreds of givens; most were named before.
-        failing = [said[one] if one in said else self._words(one) for one in found if one in givens]
-        if len(failing) < len(found):
-            failing += [assumed[one] for one in found if one in assumed and one not in givens]
-            failing += [added[one] for one in found if one in added]
-        return tuple(failing)
+        Of a text that was read before, as it was then.
+        """
+        for known, holds in self._read:
+            if known is solution:
+                return holds
+        true = truth(self.problem, solution)
+        holds = np.concatenate([true, ~true[::-1]])
+        if isinstance(solution, str):
+            self._read.appendleft((solution, holds))
+        return holds
+
+    def _named(self, found: list[Any]) -> tuple[Any, ...]:
+        """Givens, assumptions and handles of switches in the user's words."""
+        said, assumed, added = self._said, self._wordings, self._added
+        count = 0
+        while count < len(found) and isinstance(found[count], Switch):  # they are assumed before all else
+            count += 1
+        failing = [assumed[one] if one in assumed else said[one] for one in found[count:]]
+        return (*failing, *(added[one] for one in found[:count] if one in added))
 
     def near(self, solution: Any, assume: Iterable[Any] = ()) -> Iterator[Outcome]:
         """Solutions of the problem as it is now, those with the fewest changes first, each once.
@@ -331,7 +363,7 @@ class Session:
             same -= 1
 
     def _same(self, outcome: Outcome, liked: list[int]) -> int:
-        return _holding(liked, self._true(outcome.solution))
+        return int(self._holds(outcome.solution)[liked].sum())
 
     def _block(self, outcome: Outcome, size: int, used: list[Switch]) -> Switch:
         """A group that excludes a solution."""
@@ -339,9 +371,15 @@ class Session:
         return used[-1]
 
 
-def _holding(literals: Iterable[int], true: set[int]) -> int:
-    """How many of the literals and negations hold where the literals `true` are true."""
-    return sum([z in true if z >= 0 else ~z not in true for z in literals])
+class _Words(dict[int, Any]):
+    """What literals are called, by the literal; a name is made when it is first asked for."""
+
+    def __init__(self, of: Instance) -> None:
+        self._of = of
+
+    def __missing__(self, literal: int) -> Any:
+        self[literal] = words_for(self._of, literal)
+        return self[literal]
 
 
 class _Kept(Around):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from dibs.guide.card import find
 from dibs.guide.lazy import lazy_guide
 from dibs.problem.structure import Instance
 from dibs.search.contract import Ranks
@@ -22,6 +23,7 @@ def ready(request: Request, guide: Ranks | None = None, proof: str | os.PathLike
     if guide is None and request.guidance.guide is not None:
         guide = lazy_guide(request.guidance)
         if (named := request.explicit.get("guide")) not in (None, "auto"):
+            find(named)  # a name that is none is refused even where no search would ask
             takes = guide.refusal
             return Solver.of(request, guide, proof, lambda of: (why := takes(of)) and f"guide = {named!r}: {why}")
     return Solver.of(request, guide, proof)

@@ -24,7 +24,7 @@ from dibs import cluster
 from dibs.bench import pool, runner
 from dibs.bench.experiment import Experiment, Row
 from dibs.bench.instances import Instances
-from dibs.bench.runner import Bench, Performed, Task, keep
+from dibs.bench.runner import Bench, Performed, Task, write_records
 from dibs.cli import main
 from dibs.compiled import folder
 from dibs.guide import Guidance
@@ -186,7 +186,7 @@ def tasks(small: tuple[Experiment, Instances, Bench], monkeypatch: pytest.Monkey
 def alone(small: tuple[Experiment, Instances, Bench], tasks: list[Task], tmp_path: Path) -> list[dict[str, Any]]:
     experiment, instances, bench = small
     store = opened(tmp_path / "alone", experiment, instances)
-    keep(store, pool.here(bench, tasks))
+    write_records(store, pool.here(bench, tasks))
     store.close()
     return same(tmp_path / "alone")
 
@@ -205,7 +205,7 @@ def test_processes(
                 os.kill(pid, signal.SIGKILL)
 
     store = opened(tmp_path / "two", experiment, instances)
-    keep(store, pool.processes(experiment, instances, tasks, 2), kill)
+    write_records(store, pool.processes(experiment, instances, tasks, 2), kill)
     store.close()
     assert len(killed) == 2
     assert same(tmp_path / "two") == alone
@@ -273,7 +273,7 @@ def test_a_cluster(
 ) -> None:
     experiment, instances, _ = small
     store = opened(tmp_path / "cluster", experiment, instances)
-    keep(store, pool.cluster(experiment, instances, tasks, "local", 2, 0.25))
+    write_records(store, pool.cluster(experiment, instances, tasks, "local", 2, 0.25))
     store.close()
     assert same(tmp_path / "cluster") == alone
     assert ray.told["remote"] == {"num_cpus": 1, "num_gpus": 0.25, "max_retries": cluster.DEATHS}

@@ -24,7 +24,7 @@ from dibs.bench.experiment import Choice, Experiment, Row
 from dibs.bench.instances import Instances, chosen
 from dibs.bench.origin import machine, version
 from dibs.bench.records import COLUMNS, Store
-from dibs.bench.runner import Bench, Columns, Performed, Task, described, keep
+from dibs.bench.runner import Bench, Columns, Performed, Task, described, write_records
 from dibs.guide import Guidance
 from dibs.guide.denoiser import Denoiser
 from dibs.problem import InputError
@@ -369,7 +369,7 @@ def test_records_are_kept_as_they_come(
     for flush in (0.0, 1e9):
         monkeypatch.setattr(runner, "FLUSH", flush)
         store = opened(tmp_path / str(flush), experiment, instances)
-        keep(store, performed(bench, bench.tasks([])), heard.append)
+        write_records(store, performed(bench, bench.tasks([])), heard.append)
         store.close()
         counts.append(len(store.shards()))
     assert counts == [8, 1]
@@ -385,10 +385,10 @@ def test_whatever_ends_it_what_was_performed_is_there(
     tasks = bench.tasks([])
     store = opened(tmp_path, experiment, instances)
     with pytest.raises(type(end)):
-        keep(store, performed(bench, tasks[:1], end))
+        write_records(store, performed(bench, tasks[:1], end))
     done = store.records(()).rows()
     assert len(done) == tasks[0].records
-    keep(store, performed(bench, bench.tasks(done)))
+    write_records(store, performed(bench, bench.tasks(done)))
     store.close()
     assert sorted(store.records(()).rows()) == sorted((row.name, i) for row in experiment.rows for i in range(4))
 
@@ -411,11 +411,11 @@ def test_ctrl_c_while_a_shard_is_written(
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", disturbed)
         with pytest.raises(KeyboardInterrupt):
-            keep(store, performed(bench, tasks))
+            write_records(store, performed(bench, tasks))
     done = store.records(()).rows()
     assert len(done) == tasks[0].records
     assert leftovers(tmp_path) == []
-    keep(store, performed(bench, bench.tasks(done)))
+    write_records(store, performed(bench, bench.tasks(done)))
     store.close()
     assert sorted(store.records(()).rows()) == sorted((row.name, i) for row in experiment.rows for i in range(4))
 
@@ -438,7 +438,7 @@ def test_nobody_performs_after_the_end(small: tuple[Experiment, Instances, Bench
 
     store = opened(tmp_path, experiment, instances)
     with pytest.raises(OSError, match="No space left"):
-        keep(store, endless(), stop)  # type: ignore[arg-type]
+        write_records(store, endless(), stop)  # type: ignore[arg-type]
     assert closed == [True]
     assert len(Store.read(tmp_path).records(())) == 1
     store.close()

@@ -81,6 +81,10 @@ def test_other_families(run: Run, guides: Path) -> None:
     ("words", "message"),
     [
         (["--guide", "rational"], "rational: no such guide; dibs comes with relational, transformer, or give a folder"),
+        (  # a search that would never ask refuses it as well
+            ["--guide", "rational", "--policy", "auto"],
+            "rational: no such guide; dibs comes with relational, transformer, or give a folder",
+        ),
         (["--guide", "relational", "--alpha", "1.5"], "dibs: alpha = 1.5: it must be a number from 0 to 1"),
         (["--guide", "relational", "--steps", "0"], "dibs: steps = 0: it must be a whole number from 1 to 64"),
         (["--guide", "relational", "--steps", "1.5"], "dibs: Invalid value for --steps: 1.5 is not a whole number"),

@@ -140,7 +140,7 @@ def test_without_a_path(run: Run, tmp_path: Path, shipped: Path) -> None:
     assert "SAT: propagation alone solves it, 0 nodes" in run("explain", PUZZLE).out
     assert "UNSAT: propagation alone refutes it, 0 nodes" in run("explain", UNSAT).out
     limited = run("explain", HARD, "--nodes", 3, "--svg", tmp_path / "limited.svg")
-    assert "LIMIT after 3 nodes: no answer, so there is no path to show; --nodes allows more" in limited.out
+    assert "LIMIT after 3 nodes: no answer, so there is no path to show; --max-nodes allows more" in limited.out
     formula = run("explain", PIGEONS, "--svg", tmp_path / "pigeons.svg")
     assert formula.code == 0
     assert re.search(r"UNSAT: \d+ nodes? that all fail: there is no solution", formula.out)

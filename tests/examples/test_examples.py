@@ -41,7 +41,8 @@ def test_pentominoes() -> None:
 
 
 def test_cars() -> None:
-    line = list(cars(CLASSES, CAPACITY).solve().solution.values())
+    outcome = cars(CLASSES, CAPACITY).solve()
+    line = [outcome[f"place {i}"] for i in range(sum(count for count, _ in CLASSES.values()))]
     assert {kind: line.count(kind) for kind in CLASSES} == {kind: count for kind, (count, _) in CLASSES.items()}
     for option, (most, window) in enumerate(CAPACITY):
         having = [CLASSES[kind][1][option] == "1" for kind in line]

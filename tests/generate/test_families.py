@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import dibs
-from dibs.generate.cars import CAPACITY, cars, spread
+from dibs.generate.cars import cars, spread
 from dibs.generate.colouring import colouring
 from dibs.generate.families import families
 from dibs.generate.roster import roster
 from dibs.generate.routes import routes
 from dibs.generate.tiling import _turned, tiling
 from dibs.generate.timetable import timetable
+from dibs.problem.stated import CAPACITY
 
 Make = Callable[..., Any]
 

@@ -250,7 +250,8 @@ from numba import types
 puzzle = dibs.Sudoku.parse("8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4..")
 for steps in (1, 2):
     dibs.solve(puzzle, guide=dibs.load_guide("relational", steps=steps), level="naked", nodes=5)
-for kernel in (root._settle, loops.normalise, loops.temper, loops.keep, loops.open_cells, graph._link, native.logits):
+kernels = root._settle, loops.normalise, loops.temper, loops.keep_surest, loops.open_cells, graph._link, native.logits
+for kernel in kernels:
     for signature in kernel.signatures:
         assert all(one.mutable for one in signature if isinstance(one, types.Array)), kernel
 """

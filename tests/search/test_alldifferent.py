@@ -12,7 +12,7 @@ import dibs
 from dibs import Latin, Options, Problem
 from dibs.generate import latin
 from dibs.search.nogoods import arrays
-from dibs.search.nogoods.alldifferent import keep, unmatched
+from dibs.search.nogoods.alldifferent import in_matchings, unmatched
 from dibs.search.nogoods.search import Search
 from dibs.search.root import roots
 from dibs.search.selfcheck import Judge, Unsound, watched
@@ -40,7 +40,7 @@ def test_what_is_kept_is_in_a_perfect_matching(seed: int) -> None:
     left, right = edge.nonzero()
     start = np.concatenate([[0], np.cumsum(edge.sum(axis=1))]).astype(np.int32)
     kept = np.zeros(len(left), bool)
-    assert keep(start, right.astype(np.int32), kept) == wanted.any()
+    assert in_matchings(start, right.astype(np.int32), kept) == wanted.any()
     if wanted.any():
         assert kept.tolist() == wanted[left, right].tolist()
 

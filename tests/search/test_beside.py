@@ -12,6 +12,7 @@ import dibs
 from dibs import CNF, generate
 from dibs.search import beside, formulas, plan
 from dibs.search.external import cdcl
+from dibs.search.external.formula import encode
 
 pytest.importorskip("pysat")
 
@@ -48,6 +49,25 @@ def test_answers_are_those_of_either_alone(share: float, monkeypatch: pytest.Mon
         assert (again.status, again.nodes, again.solution) == (found.status, found.nodes, found.solution)
     assert any(name.startswith("cadical195") for name in answered)
     assert share < 1 or "nogoods" in answered
+
+
+@pytest.mark.usefixtures("short")
+def test_an_exact_cover_goes_on_beside_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two search different problems, the cover and the formula, and answer for the same one."""
+    monkeypatch.setattr(plan, "NODES_OF_COVERS", 2)
+    answered = set()
+    for square in generate.latin(12, order=14, holes=0.42, balanced=True, seed=8):
+        formula = encode(square).as_cnf()
+        found = dibs.solve(formula, max_seconds=60)
+        assert found.status == "SAT"
+        assert formula.violation(found.solution) is None
+        if found.parts:
+            assert [part.search for part in found.parts] == ["nogoods", "cadical195"]
+            answered.add(found.search)
+    assert answered
+    groups = [[1, 2, 3], [3, 4, 5], [5, 6, 1], [1, 3, 5], [2, 4], [4, 6], [2, 6]]  # no solution
+    clauses = [*groups, *([-a, -b] for group in groups for a, b in combinations(group, 2))]
+    assert dibs.solve(CNF(6, clauses)).status == dibs.solve(CNF(6, clauses), engine="cadical195").status == "UNSAT"
 
 
 @pytest.mark.usefixtures("short")

@@ -266,6 +266,41 @@ def test_what_makes_no_sense_is_refused_in_one_line() -> None:
         assert "\n" not in str(error.value)
 
 
+def test_digging_and_toggling_have_the_answers_of_fresh_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.session.RETURNED", 4)  # what came back is put first again and again
+    [full] = dibs.generate.sudoku(1, kept=1.0, seed=3, workers=1)
+    values, order = full.values.copy(), np.random.default_rng(4).permutation(81).tolist()
+    session = Session(full)
+    for cell in [*order, *order[:30]]:  # some of them once more
+        given = words_for(full, cell * 9 + int(full.values[cell]) - 1)
+        if not values[cell]:
+            continue
+        session.remove(given)
+        outcome = session.solve(assume=[given.replace("=", "!=")])
+        trial = values.copy()
+        trial[cell] = 0
+        assert (outcome.status == "UNSAT") == dibs.is_unique(dibs.Sudoku(trial))
+        if outcome.status == "UNSAT":
+            values = trial
+            left = [z for z in outcome.failing if "!=" not in z]
+            assert set(left) <= set(session.givens)
+            assert len(left) == len(outcome.failing) - 1
+        else:
+            session.add(given)
+    assert set(session.givens) == {words_for(full, cell * 9 + int(v) - 1) for cell, v in enumerate(values) if v}
+
+
+def test_an_answer_that_is_known_costs_no_search() -> None:
+    session = Session(dibs.Sudoku.parse("4.....1..3......"))
+    first = session.solve()
+    again = session.solve(assume=[f"r4c4={first.solution[-1]}"])
+    assert first.status == again.status == "SAT"
+    assert again.solution is first.solution
+    failing = session.solve(assume=["r1c2=4"]).failing
+    assert failing == ("r1c1=4", "r1c2=4")
+    assert session.solve(assume=["r4c3=2", " R1c2 = 4"]).failing == ("r1c1=4", " R1c2 = 4")  # as it was said
+
+
 def test_groups_that_are_switched_on_alone_are_no_lines() -> None:
     """Long searches look for lines to walk on."""
     session = Session(Problem(6))

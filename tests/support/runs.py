@@ -33,7 +33,7 @@ import dibs.bench.runner as runner
 from dibs.cli import main
 
 runner.FLUSH, runner.SHARDS, runner.BLOCK = 0.0, 10**9, 2
-keep = runner.keep
+write_records = runner.write_records
 
 def held(store, performed, report):
     tasks = 0
@@ -43,7 +43,7 @@ def held(store, performed, report):
         tasks += 1
         while tasks in {gates} and not Path({gates}[tasks]).exists():
             time.sleep(0.01)
-    keep(store, performed, waits)
+    write_records(store, performed, waits)
 
 def _perform_held(key, what, task):
     import time
@@ -53,7 +53,7 @@ def _perform_held(key, what, task):
         time.sleep(0.01)
     return _perform_anywhere(key, what, task)
 
-runner.keep = held
+runner.write_records = held
 if {later}:
     pool._perform_anywhere = _perform_held
 if __name__ == "__main__":

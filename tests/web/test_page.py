@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 import browser as browsers
 import shell
@@ -421,6 +421,16 @@ def test_the_tab_for_formulas(page: Page) -> None:
     expect(page.locator("#clauses .satisfied")).to_have_count(5)
     page.keyboard.press("Home")
     expect(page.locator("#h-cnf-node")).to_contain_text("Node 1: z")
+
+def test_a_race_waits_for_a_formula_that_is_on_its_way(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/api/read", lambda route: held.append(route))
+    page.locator("#tab-cnf").click()  # loads the first example
+    page.locator("#cnf-start").click()
+    page.wait_for_function("true")  # the page has had its turn
+    expect(page.locator("#panel-cnf .state").first).to_have_text("not started")
+    held[0].continue_()
+    expect(page.locator("#cnf-verdict")).to_be_visible(timeout=30_000)
 
 
 def test_a_generated_formula_races(page: Page) -> None:

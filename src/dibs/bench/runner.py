@@ -335,7 +335,7 @@ def _ledgers(some: Sequence[Instance], options: Options, guide: DiBS | None) -> 
 Performed = Generator[tuple[Task, Columns], None, None]
 
 
-def keep(
+def write_records(
     store: Store,
     performed: Performed,
     report: Callable[[int], None] = lambda records: None,

@@ -6,11 +6,12 @@ import json
 from typing import Any
 
 from dibs.commands.source import Place
-from dibs.commands.tally import duration, plural
+from dibs.commands.tally import duration
 from dibs.problem import CNF, InputError, Instance
 from dibs.search import Outcome, Status
 from dibs.search.outcome import listed
 from dibs.search.stream import Found
+from dibs.wording import plural
 
 Answer = tuple[Place, Instance, Found]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from dibs.commands.solve import COMPILING
-from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.commands.terminal import Meter, Terminal, pace, screen
 from dibs.errors import Refused
 from dibs.search.tree import kernel_ready
 
@@ -107,7 +106,7 @@ def _run(
 ) -> int:
     """Perform what is missing; the exit code."""
     from dibs.bench import pool
-    from dibs.bench.runner import Bench, keep
+    from dibs.bench.runner import Bench, write_records
 
     total = len(plan.rows) * len(instances)
     done = store.records(()).rows()
@@ -139,7 +138,7 @@ def _run(
             else:
                 performed = pool.here(ready, tasks)
             try:
-                keep(store, performed, heard)
+                write_records(store, performed, heard)
             except OSError as error:
                 kept = len(store.records(()))
                 raise Refused(
@@ -156,8 +155,6 @@ def _run(
 
 def _show(store: Store, plan: Experiment, markdown: bool) -> None:
     """The table of all rows, about the instances that every row has; nothing if there are none."""
-    from rich.console import Console
-
     from dibs.bench.summary import COUNTS, summarise
     from dibs.report import table
 
@@ -180,19 +177,17 @@ def _show(store: Store, plan: Experiment, markdown: bool) -> None:
     if markdown:
         print(table.markdown(title, summaries))
     else:
-        console = Console() if sys.stdout.isatty() else Console(width=table.wide(summaries))
+        console = screen(table.wide(summaries))
         console.print(table.terminal(title, summaries, console.width))
 
 
 def _show_report(store: Store, markdown: bool) -> None:
     """The tables of `dibs report`."""
-    from rich.console import Console
-
     from dibs.report import tabular
     from dibs.report.views import read, section
 
     tables = section(read(store.folder)).tables
-    console = Console() if sys.stdout.isatty() else Console(width=max(map(tabular.wide, tables), default=80))
+    console = screen(max(map(tabular.wide, tables), default=80))
     for one in tables:
         if markdown:
             print(tabular.markdown(one), end="\n\n")

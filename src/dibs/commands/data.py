@@ -13,11 +13,12 @@ from urllib.parse import urlsplit
 from cyclopts import App, Parameter
 
 from dibs import lists, sets
-from dibs.commands.terminal import Meter, Terminal
+from dibs.commands.terminal import Meter, Terminal, show
 from dibs.errors import Refused
 from dibs.lists import PuzzleList
 from dibs.problem.text import InputError
 from dibs.sets import InstanceSet
+from dibs.wording import one_line
 from dibs.writing import explained
 
 HELP = """\
@@ -40,7 +41,6 @@ TIMEOUTS = (10, 30)  # seconds until the server answers; between two pieces of t
 CHUNK = 1 << 16
 QUIET = 2  # seconds without a line of progress
 NAMED = 3  # files that a line about many names
-WIDTH = 100  # of tables that do not go to a terminal
 
 app = App(name="data", help=HELP, help_format="plaintext")
 
@@ -153,7 +153,6 @@ def _described_set(one: InstanceSet) -> dict[str, Any]:
 
 
 def _show() -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 0))
@@ -165,8 +164,7 @@ def _show() -> None:
     for some in sets.SETS.values():
         here = f"{len(some.load()):,} here" if some.state() == "here" else "not here"
         table.add_row(some.name, f"{some.puzzles:,}", some.what, here)
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    console.print(table, markup=False, highlight=False)
+    show([table])
     print(
         f"\nThe folder is {lists.folder()}; `dibs data get NAME` fetches a list, and "
         "`dibs data get NAME --from FOLDER` imports a set."
@@ -259,7 +257,7 @@ def _reason(error: Any, host: str) -> str:
         return f"{host} does not answer"
     if isinstance(error, (kinds.ConnectionError, kinds.ChunkedEncodingError)):
         return f"the connection to {host} failed"
-    return " ".join(str(error).split())
+    return one_line(error)
 
 
 def _otherwise(one: PuzzleList) -> str:

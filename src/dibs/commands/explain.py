@@ -12,9 +12,9 @@ from cyclopts import Parameter
 from dibs.commands import source
 from dibs.commands.fields import Flags, Given
 from dibs.commands.solve import COMPILING, LOADING
-from dibs.commands.terminal import Meter, Terminal
+from dibs.commands.terminal import Meter, Terminal, show
 from dibs.errors import Refused
-from dibs.explaining import SIBLING, WIDTH, searches
+from dibs.explaining import SIBLING, searches
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family
 from dibs.search.policies import PolicyName
@@ -115,7 +115,7 @@ def _show(instance: Instance, number: int, found: list[Explained], svg: Path | N
     if json:
         print(encoder.dumps(as_dict(instance, number, found)))
     else:
-        _print(tables(instance, found))
+        show(tables(instance, found))
     return 0
 
 
@@ -171,11 +171,3 @@ class _Work:
 def _write(path: Path, text: str) -> None:
     with explained(path):
         write(path, text.encode())
-
-
-def _print(parts: Any) -> None:
-    from rich.console import Console
-
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    for part in parts:
-        console.print(part, markup=False, highlight=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, Parameter
 
 from dibs.commands.solve import COMPILING
-from dibs.commands.terminal import Meter, Terminal, pace
+from dibs.commands.terminal import Meter, Terminal, pace, show
 from dibs.errors import Refused
 from dibs.problem.text import InputError
 from dibs.search.tree import kernel_ready
@@ -31,7 +31,6 @@ For example:
   dibs model eval runs/mine/guide --puzzles puzzles.txt --json
 """
 
-WIDTH = 100  # of tables that do not go to a terminal
 
 app = App(name="model", help=HELP, help_format="plaintext")
 
@@ -56,7 +55,7 @@ def info(guide: Guide, /, *, json: Json = False) -> int:
     if json:
         print(encoder.dumps(found))
     else:
-        _print([listed(found)])
+        show([listed(found)])
     return 0
 
 
@@ -133,7 +132,7 @@ def evaluate(
         from dibs.report.evaluation import tables
 
         name = f"{guide} (network alone)" if network_only else guide
-        _print(tables(f"{name} on {puzzles}: {found.puzzles:,} puzzles, relabelled, level {level}", found))
+        show(tables(f"{name} on {puzzles}: {found.puzzles:,} puzzles, relabelled, level {level}", found))
     if figure:
         from dibs.report.reliability import draw
 
@@ -224,11 +223,3 @@ def _watched(
             terminal.close()
             terminal.say("interrupted: no figures; --sample N judges fewer puzzles")
             raise
-
-
-def _print(parts: Any) -> None:
-    from rich.console import Console
-
-    console = Console() if sys.stdout.isatty() else Console(width=WIDTH)
-    for part in parts:
-        console.print(part, markup=False, highlight=False)

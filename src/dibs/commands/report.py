@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from dibs.commands.terminal import Meter, Terminal
+from dibs.commands.terminal import Meter, Terminal, screen
 from dibs.errors import Refused
 
 if TYPE_CHECKING:
@@ -106,14 +105,13 @@ def _print(made: Sequence[Section], words: Sequence[str], format: str) -> None:
         written = {"markdown": markdown, "latex": latex}[format]
         print("\n\n".join([*words, *(written(table) for section in made for table in section.tables)]))
         return
-    from rich.console import Console
     from rich.text import Text
 
     from dibs.report.tabular import terminal, wide
 
     tables = [table for section in made for table in section.tables]
     width = max([wide(table) for table in tables], default=80)
-    console = Console() if sys.stdout.isatty() else Console(width=max(width, 80))
+    console = screen(max(width, 80))
     for word in words:
         console.print(Text(word))
     for section in made:

@@ -104,7 +104,7 @@ def solve(
 
     --engine hands the problem to another solver. It asks --guide once, about
     the root, for phases (glucose4, cadical195) or hints (cp-sat; kissat takes
-    no guide); --seconds is as ever. Its decisions are counted as nodes, its
+    no guide); --max-seconds is as ever. Its decisions are counted as nodes, its
     conflicts as backtracks.
 
     --cluster ADDRESS solves on a Ray cluster: many puzzles in batches, one
@@ -139,6 +139,8 @@ def solve(
         read = partial(read_instances, family=family, box=source.parse_box(box), limits=limits)
         streams = [(text, read(text.source, name=text.name)) for text in texts]
     except ValueError as error:
+        if isinstance(error, InputError) and error.file:  # it names its place
+            raise
         raise Refused(f"dibs: {error}") from None
     with Interrupt() as interrupt:
         items = interrupt.reading(_places(streams))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from time import perf_counter
 
 from dibs.search import Outcome, Status
+from dibs.wording import plural
 
 
 class Tally:
@@ -59,10 +60,6 @@ class Tally:
             if seen > share * self.done or (seen == share * self.done and not above):
                 return nodes
         return 0
-
-
-def plural(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def duration(seconds: float) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import logging
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
     from rich.progress import Progress
 
 TICK = 0.2
+WIDTH = 100  # of tables that do not go to a terminal
 
 
 class Meter(NamedTuple):
@@ -122,6 +124,20 @@ def _progress() -> Progress:
         redirect_stdout=False,
         redirect_stderr=False,
     )
+
+
+def screen(width: int) -> Console:
+    """Standard output for tables: as wide as the terminal, or `width` where it is a pipe or a file."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=width)
+
+
+def show(parts: Iterable[RenderableType], width: int = WIDTH) -> None:
+    """One after the other, as they are."""
+    console = screen(width)
+    for part in parts:
+        console.print(part, markup=False, highlight=False)
 
 
 def pace(done: int, what: str, seconds: float, share: float | None) -> Meter:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from dibs.commands import source
 from dibs.commands.answer import SAT_CODES
 from dibs.commands.explain import only
-from dibs.commands.tally import duration, plural
+from dibs.commands.tally import duration
 from dibs.commands.terminal import Meter, Terminal
 from dibs.errors import Refused
 from dibs.problem import InputError
@@ -20,6 +20,7 @@ from dibs.problem.reading import Family
 from dibs.problem.symbols import symbol_of
 from dibs.ranges import checked_number
 from dibs.search.outcome import Status
+from dibs.wording import plural
 
 if TYPE_CHECKING:
     from dibs.contradiction import Why

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.problem.own import Bounds, Problem
+from dibs.problem.own import Problem
+from dibs.problem.stated import CAPACITY, CarOrders
 
 SEVERAL, FILES = "lines", "line-"
-CAPACITY = ((1, 2), (2, 3), (1, 3), (2, 5), (1, 5))  # p of q for each option, as in CSPLib's problem 001
 
 
 def cars(seed: int, *, cars: int = 60, use: float = 0.95) -> Problem:
@@ -29,7 +29,7 @@ def cars(seed: int, *, cars: int = 60, use: float = 0.95) -> Problem:
         use: cars with an option, of all that its workshop could take
 
     Returns:
-        A problem. Its literals are (place in the line, class of the car there).
+        A problem. Its literals are (place in the line, class of the car there), then (option, place that lacks it).
     """
     if cars < 10 or not 0 < use <= 1:
         raise ValueError(f"cars = {cars}, use = {use}: at least 10 cars, and a share up to 1")
@@ -37,7 +37,8 @@ def cars(seed: int, *, cars: int = 60, use: float = 0.95) -> Problem:
     line = np.stack([spread(cars, most, window, use, rng) for most, window in CAPACITY], axis=1)
     classes, demand = np.unique(line, axis=0, return_counts=True)
     order = rng.permutation(len(classes))
-    return sequenced(classes[order], demand[order], CAPACITY)
+    rows = zip(demand[order].tolist(), classes[order].astype(int).tolist(), strict=True)
+    return CarOrders(CAPACITY, tuple((count, tuple(options)) for count, options in rows)).posed()
 
 
 def spread(count: int, most: int, window: int, use: float, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -55,27 +56,6 @@ def spread(count: int, most: int, window: int, use: float, rng: np.random.Genera
         if place < count:
             has[place] = True
     return has
-
-
-def sequenced(classes: NDArray[np.bool_], demand: NDArray[np.int64], capacity: tuple[tuple[int, int], ...]) -> Problem:
-    """A line of cars as a problem: `classes` [n, options] which options a class has, `demand` [n] how many cars.
-
-    What follows for the beginning of the line, as the rest of it can take only so many, is said too.
-    """
-    number, total = len(classes), int(demand.sum())
-    groups = [Bounds(1, 1, range(number * i, number * (i + 1)), "place") for i in range(total)]
-    groups += [Bounds(int(d), int(d), range(k, number * total, number), "demand") for k, d in enumerate(demand)]
-    for option, (most, window) in enumerate(capacity):
-        having = np.flatnonzero(classes[:, option])
-        each = (number * np.arange(total)[:, None] + having).ravel()  # the literals of a place follow one another
-        wanted, role = int(demand[having].sum()), f"{most} of {window}"
-        for first in range(total - window + 1):
-            groups.append(Bounds(0, most, each[first * len(having) : (first + window) * len(having)].tolist(), role))
-        for blocks in range(1, total // window + 1):
-            if wanted > blocks * most:
-                early = each[: (total - blocks * window) * len(having)]
-                groups.append(Bounds(wanted - blocks * most, len(early), early.tolist(), "early"))
-    return Problem(number * total, groups=groups)
 
 
 def family(seed: int) -> Problem:

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from dibs.problem.text import InputError
+from dibs.errors import InputError
+from dibs.wording import one_line
 
 NAME = re.compile(r"\w+(\.\w+)*:\w+", re.ASCII)
 
@@ -23,8 +24,7 @@ def by_name(name: str, what: str = "function") -> Any:
     try:
         found = importlib.import_module(module)
     except ImportError as error:
-        line = " ".join(str(error).split())
-        raise InputError(f"cannot be imported: {line}; write module:{what}", name) from None
+        raise InputError(f"cannot be imported: {one_line(error)}; write module:{what}", name) from None
     finally:
         sys.path.remove(here)
     if hasattr(found, attribute):

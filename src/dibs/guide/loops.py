@@ -93,7 +93,9 @@ def open_cells(open_, cell_start, cell_item, free):  # type: ignore[no-untyped-d
 
 
 @entry()
-def keep(found, open_, true, candidates, wanted, cell_start, cell_item, free, member_start, member, group_start, group):  # type: ignore[no-untyped-def]
+def keep_surest(  # type: ignore[no-untyped-def]
+    found, open_, true, candidates, wanted, cell_start, cell_item, free, member_start, member, group_start, group
+):
     """Make the next query of each state from `found` [n, L], in place: open_ and true [n, L].
 
     `wanted` [n]: how many cells are kept now, the surest first, each with its likeliest literal; a cell whose likeliest

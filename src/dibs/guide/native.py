@@ -7,7 +7,6 @@ kilobytes) never leave the cache, and the products run as 4 x 16 tiles in regist
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from math import inf
 from threading import Timer, local
 
 import numpy as np
@@ -18,7 +17,7 @@ from dibs.compiled import entry, part
 from dibs.guide.card import NO_FEATURES, OwnFeatures
 from dibs.guide.graph import KINDS, Groups, groups_of
 from dibs.guide.tiles import COLUMNS, LOWEST, ROWS, ZERO, copy, fill, norm, product, receive, send, shift
-from dibs.guide.weights import Weights
+from dibs.guide.weights import Weights, aligned
 from dibs.problem.structure import Structure
 
 Bools = NDArray[np.bool_]
@@ -27,7 +26,8 @@ Ints = NDArray[np.int64]
 
 EVERY = 8  # rounds from one look at the log-probabilities to the next
 FLOOR = np.float32(-3)  # of a log-probability: what is as unlikely may become ever more so
-LONG = 20_000  # literals times rounds of an answer that takes some 20 ms: a longer one looks at the time
+LONG = 20_000  # literals times rounds of an answer that takes some 20 ms: a longer one may come too late
+SLOW = 1e-5  # seconds of one literal in one round, at the most: where that is in time there is no need for an alarm
 
 
 @part
@@ -241,8 +241,8 @@ def logits(  # type: ignore[no-untyped-def]
     sums, f = _cut(real, f, room * wide)
     inside, f = _cut(real, f, room * wide)
     message, f = _cut(real, f, room * wide)
-    told = group_features.shape[1] > 0
-    said, f = _cut(real, f, room * wide if told else 0)
+    featured = group_features.shape[1] > 0
+    said, f = _cut(real, f, room * wide if featured else 0)
     first[0] = 0
     nothing[:] = 0
     # Addresses from here on.
@@ -266,7 +266,7 @@ def logits(  # type: ignore[no-untyped-def]
             count, literal, group, begin, kind, least, most, literal_features, size, held, per, features, weights.enter,
             weights.given, wide, h, given,
         )  # fmt: skip
-        if told:
+        if featured:
             _say(kind, size, number, group_features, weights.inner_bias, weights.about, wide, said)
         before[:count] = 0
         for turn in range(1, rounds + 1):
@@ -277,7 +277,7 @@ def logits(  # type: ignore[no-untyped-def]
             send(at_x, edge, at, count, wide, at_sums)
             for k in range(kinds):
                 a, b = first[k], first[k + 1]
-                if told:
+                if featured:
                     copy(at_inside + 4 * a * wide, at_said + 4 * a * wide, b - a, wide)
                 else:
                     fill(at_inside, inner_bias + 4 * k * wide, a, b, wide)
@@ -313,7 +313,7 @@ class _Room(local):
         if len(self.whole) < whole:
             self.whole = np.zeros(whole, np.intp)
         if len(self.real) < real:
-            self.real = np.zeros(real, np.float32)
+            self.real = aligned(np.zeros(real, np.float32))
         return self.whole, self.real
 
 
@@ -351,7 +351,8 @@ class Native:
         """The logits, and the rounds [n] that each state had."""
         true = np.zeros_like(open_) if true is None else true
         seconds = left()
-        if seconds == inf or np.count_nonzero(open_) * self.rounds < LONG:
+        work = np.count_nonzero(open_) * self.rounds
+        if work < LONG or work * SLOW < seconds:
             return self._run(structure, open_, true, np.zeros(1, bool))
         while True:
             stop = np.array([seconds <= 0])

@@ -23,10 +23,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from dibs.errors import InputError
 from dibs.guide.by_name import by_name
 from dibs.guide.card import BOUNDED, PLAIN, Card
 from dibs.guide.graph import Graph
-from dibs.problem.text import InputError
+from dibs.wording import one_line
 
 SAID = 300  # characters of what torch says of weights that do not fit
 
@@ -158,7 +159,7 @@ def loaded(path: Path, card: Card) -> Network:
     try:
         network.load_state_dict(load_file(path))
     except (RuntimeError, SafetensorError) as error:
-        line = " ".join(str(error).split())[:SAID]
+        line = one_line(error)[:SAID]
         raise InputError(f"does not fit {card.network}, which may have changed: {line}", str(path)) from None
     return network.eval()
 

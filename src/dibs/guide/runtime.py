@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.errors import InputError
 from dibs.guide.card import AGAIN, BOUNDED, CARD, ONNX, PLAIN, WEIGHTS, Card
 from dibs.guide.codec import check_vocabulary, encode, from_true
 from dibs.problem.cnf import CNF
 from dibs.problem.shape import shape
 from dibs.problem.structure import Structure
 from dibs.problem.sudoku import default_box
-from dibs.problem.text import InputError
 from dibs.search.guidance import Runtime
+from dibs.wording import one_line
 
 if TYPE_CHECKING:
     from dibs.guide.graph import Graph
@@ -103,7 +104,7 @@ class Session:
                 self.path, options, providers=[provider for provider in (GPU, CPU) if provider in there]
             )
         except Exception as error:  # ONNX Runtime's own kinds have no other base
-            raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(self.path)) from None
+            raise InputError(f"cannot be loaded: {one_line(error)}; {AGAIN}", str(self.path)) from None
         inputs = [node.name for node in self._session.get_inputs()]
         outputs = [node.name for node in self._session.get_outputs()]
         if sorted(inputs) != sorted(names) or outputs != ["logits"]:
@@ -118,7 +119,7 @@ class Session:
         try:
             [logits] = self._session.run(["logits"], inputs)
         except Exception as error:
-            raise InputError(f"failed: {_line(error)}", str(self.path)) from None
+            raise InputError(f"failed: {one_line(error)}", str(self.path)) from None
         if logits.shape != shape or logits.dtype != np.float32:
             raise InputError(f"returned {logits.dtype} {logits.shape}, not float32 {shape}", str(self.path))
         found: Floats = logits
@@ -198,7 +199,7 @@ class Compiled(Graphs):
             takes = {"kinds": card.kinds, "own": card.features}
             self.model = Native(load_file(path), width, rounds or known, threads, settled=settled, **takes)
         except (SafetensorError, TypeError, ValueError) as error:
-            raise InputError(f"cannot be loaded: {_line(error)}; {AGAIN}", str(path)) from None
+            raise InputError(f"cannot be loaded: {one_line(error)}; {AGAIN}", str(path)) from None
 
     def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         return self.model.logits(structure, open_, true)
@@ -316,7 +317,3 @@ def _described(structure: Structure) -> str:
     size = rows * columns
     usual = default_box(size) == structure.shape
     return f"{size}x{size}" + ("" if usual else f" with {rows}x{columns} boxes")
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split())

@@ -51,7 +51,7 @@ def denoise(model: LogProbabilities, asks: Asks, steps: int) -> Floats:
     open_, true = asks.open.copy(), asks.true.copy()  # asks are for reading, and a model may do as it likes
     if steps == 1:
         return _asked(model, asks.structure, open_, true)
-    from dibs.guide.loops import keep, open_cells
+    from dibs.guide.loops import keep_surest, open_cells
 
     of = relations(asks.structure)
     candidates = asks.candidates.copy()
@@ -60,7 +60,7 @@ def denoise(model: LogProbabilities, asks: Asks, steps: int) -> Floats:
     last = found = _asked(model, asks.structure, open_.copy(), true.copy())
     for step in range(1, steps):
         wanted = step * total // steps
-        kept += keep(found, open_, true, candidates, wanted - kept, *of.cells, *of.members, *of.groups)
+        kept += keep_surest(found, open_, true, candidates, wanted - kept, *of.cells, *of.members, *of.groups)
         found = _asked(model, asks.structure, open_.copy(), true.copy())
         possible = (asks.candidates & (found > -np.inf)).any(axis=1, keepdims=True)
         last = np.where(possible, found, last)

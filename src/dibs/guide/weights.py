@@ -50,7 +50,7 @@ class Weights(NamedTuple):
         kinds = range(number)
         plain = tensors["enter.weight"].shape[1] == PLAIN * number + 1 + literal_features
         blank = np.zeros((width, 0), np.float32)
-        return cls(
+        found = cls(
             enter=_padded(tensors["enter.weight"].T, 0, 1),
             given=_padded(tensors["given.weight"].T, 0, 1),
             norm=_padded(np.stack([tensors["norm.weight"], tensors["norm.bias"]]), 0, 1),
@@ -67,6 +67,7 @@ class Weights(NamedTuple):
             score_bias=tensors["score.bias"] * np.float32(not plain),
             about=np.stack([_padded(tensors.get(f"about.{k}.weight", blank).T, 0, 1) for k in kinds]),
         )
+        return cls(*map(aligned, found))
 
     def tensors(self, width: int) -> dict[str, Floats]:
         """The way back: by the names in the module, without the padding."""
@@ -110,3 +111,12 @@ def _padded(array: Floats, *axes: int) -> Floats:
     """Zeros after the end of each axis that has a 1, up to whole tiles: they stay 0 through all rounds."""
     extra = [(0, -size % COLUMNS * axis) for size, axis in zip(array.shape, axes, strict=True)]
     return np.ascontiguousarray(np.pad(array, extra), np.float32)
+
+
+def aligned(array: Floats) -> Floats:
+    """A copy that begins on a line of the cache: otherwise each vector of a tile lies across two of them."""
+    room = np.empty(array.size + COLUMNS, np.float32)
+    begin = -room.ctypes.data % (room.itemsize * COLUMNS) // room.itemsize
+    found = room[begin : begin + array.size].reshape(array.shape)
+    found[...] = array
+    return found

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import dibs
+from dibs.errors import InputError
 from dibs.guide.card import AGAIN, CARD, FORMAT, GROUPS, NO_FEATURES, ONNX, WEIGHTS, Card, OwnFeatures, verify
 from dibs.interrupt import interrupts_later
 from dibs.model.onnx_relational import relational_graph
 from dibs.model.onnx_transformer import transformer_graph, weights
-from dibs.problem.text import InputError
+from dibs.wording import one_line
 from dibs.writing import PARTIAL, explained, write
 
 if TYPE_CHECKING:
@@ -157,8 +158,7 @@ def _build(card: Card, folder: Path) -> nn.Module:
     try:
         return (Relational if card.kind == "relational" else Transformer)(**card.config)
     except (TypeError, ValueError, RuntimeError) as error:
-        line = " ".join(str(error).split())
-        raise InputError(f"config makes no {card.kind}: {line}; {AGAIN}", str(folder / CARD)) from None
+        raise InputError(f"config makes no {card.kind}: {one_line(error)}; {AGAIN}", str(folder / CARD)) from None
 
 
 def _tensors(path: Path) -> dict[str, Tensor]:

@@ -21,7 +21,7 @@ from dibs.guide.relations import CellLists, relations
 from dibs.model.labelled import OwnState
 from dibs.problem.structure import Instance, Level, Structure
 from dibs.search.outcome import Outcome, Status
-from dibs.search.root import settle
+from dibs.search.root import roots, settle
 
 Bools = NDArray[np.bool_]
 
@@ -101,9 +101,7 @@ def _failed(instance: Instance, seed: int) -> Bools:
     from dibs.solving import solve_together
 
     structure = instance.structure
-    chosen = np.zeros((1, structure.literals), bool)
-    chosen[:, instance.given] = True
-    root, cells = settle(structure, chosen), relations(structure).cells
+    root, cells = roots([instance]), relations(structure).cells
     found = np.zeros((2, structure.literals), bool)
     if not root.consistent[0]:
         return found  # there is no state to learn from
@@ -127,9 +125,7 @@ def failed_state(
     """
     structure = instance.structure
     cells = relations(structure).cells
-    chosen = np.zeros((1, structure.literals), bool)
-    chosen[:, instance.given] = True
-    root = settle(structure, chosen, level)
+    root = roots([instance], level)
     open_, (tried, refuted) = root.open[0], failed & root.open[0]
     cell = np.zeros(structure.literals, np.int64)
     cell[cells.item] = np.repeat(np.arange(len(cells.start) - 1), np.diff(cells.start))

@@ -46,13 +46,17 @@ def solved(of: Shape, given: Values, values: Values) -> Flags:
     agreeing = (values >= 1) & (values <= of.size) & ((given == 0) | (given == values))
     right: Flags = np.all(agreeing, axis=1)
     full = (1 << of.size) - 1
-    if len(values) == 1:
-        found = np.bitwise_or.reduce(_bit(of)[values[0][_cells(of)]], axis=1)
-        right &= (found == full).all()
-        return right
     for unit in _units(of, _bits(of, values, right)):
         right &= (np.bitwise_or.reduce(unit, axis=1) == full).all(axis=0)
     return right
+
+
+def solved_one(of: Shape, given: Values, values: NDArray[np.integer[Any]]) -> bool:
+    """The same for one grid [n * n]: n cells hold n values only if each is one of them."""
+    if len(values) != of.cells or (given * (given != values)).any():
+        return False
+    found = np.bitwise_or.reduce(_bit(of)[values][_cells(of)], axis=0)
+    return bool((found == (1 << of.size) - 1).all())
 
 
 def _bits(of: Shape, values: Values, where: Flags) -> Bits:
@@ -76,8 +80,9 @@ def _bit(of: Shape) -> Bits:
 
 @cache
 def _cells(of: Shape) -> NDArray[np.int64]:
-    """[units, n] the cells of each: for a single grid that is quicker than rows side by side."""
-    return np.concatenate([unit[:, :, 0] for unit in _units(of, np.arange(of.cells).reshape(-1, 1))])
+    """[n, units] the cells of each: for a single grid that is quicker than rows side by side."""
+    units = np.concatenate([unit[:, :, 0] for unit in _units(of, np.arange(of.cells).reshape(-1, 1))])
+    return np.ascontiguousarray(units.T)
 
 
 def _units(of: Shape, bits: NDArray[Any]) -> list[NDArray[Any]]:

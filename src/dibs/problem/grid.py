@@ -16,17 +16,16 @@ from dibs.problem.symbols import (
     MOST_SYMBOLS,
     PLAIN,
     SYMBOL_OF,
-    UNKNOWN,
     VALUE_OF,
     Cell,
     alphabet,
     arrange,
-    counted,
     misfit,
     scan,
     symbol_of,
 )
 from dibs.problem.text import InputError
+from dibs.wording import plural
 
 Values = NDArray[np.uint8]
 
@@ -217,7 +216,8 @@ class Grid(Instance):
         if of.size > cls.lettered:
             return super().solutions(instances, true)
         # Literals go cell by cell, so ascending literals are the cells in order.
-        text = (np.stack(true) % of.size + 1).astype(np.uint8).tobytes().translate(SYMBOL_OF).decode("ascii")
+        one = true[0] if len(true) == 1 else np.concatenate(true)
+        text = (one % of.size + 1).astype(np.uint8).tobytes().translate(SYMBOL_OF).decode("ascii")
         return [Filled(text[i : i + of.cells]) for i in range(0, len(text), of.cells)]
 
     @classmethod
@@ -241,7 +241,7 @@ class Grid(Instance):
 
     def format(self, solution: str | None = None) -> str:
         n = self.size
-        values = self.values if solution is None else np.array(self._solution_values(solution))
+        values = self.values if solution is None else self._solution_array(solution)
         width = len(str(n))
         shown = [(str(value) if value else ".").rjust(width) for value in values.tolist()]
         rows, wide = self.shape.box or (n, n)
@@ -257,16 +257,20 @@ class Grid(Instance):
 
     # Checking: shares nothing with the structure that the kernel searches
 
-    def _solution_values(self, solution: str) -> list[int]:
+    def _solution_array(self, solution: str) -> NDArray[np.integer[Any]]:
+        """[cells] its values; what is no symbol is none that a grid may have."""
         if self.size > self.lettered:
-            return [Cell(part, 1, 1).value for part in solution.split()]
-        values = solution.encode("latin-1", "replace").translate(VALUE_OF)
-        return list(values) if UNKNOWN not in values else [-1 if value == UNKNOWN else value for value in values]
+            return np.array([Cell(part, 1, 1).value for part in solution.split()], np.int64)
+        return np.frombuffer(solution.encode("latin-1", "replace").translate(VALUE_OF), np.uint8)
+
+    def _solution_values(self, solution: str) -> list[int]:
+        values: list[int] = self._solution_array(solution).tolist()
+        return values
 
     def violation(self, solution: str) -> str | None:
         n, values = self.size, self._solution_values(solution)
         if len(values) != n * n:
-            return f"{counted(len(values))} instead of {n * n}"
+            return f"{plural(len(values), 'cell')} instead of {n * n}"
         for i, (value, given) in enumerate(zip(values, self.values.tolist(), strict=True)):
             if not 1 <= value <= n:
                 return f"{cell_name(i, n)} has no value 1..{n}"
@@ -296,6 +300,10 @@ class Grid(Instance):
         if not instances or len({id(instance.shape) for instance in instances}) > 1:
             return super().violations(instances, solutions)
         of: Shape = instances[0].shape
+        if len(instances) == 1 and of.size <= cls.lettered:
+            [instance], [solution] = instances, solutions
+            right = batch.solved_one(of, instance.values, instance._solution_array(solution))
+            return [None if right else instance.violation(solution)]
         values = batch.values_of(of, solutions) if of.size <= cls.lettered else None
         if values is None:
             return super().violations(instances, solutions)

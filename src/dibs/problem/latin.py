@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from dibs.problem.grid import Grid
 from dibs.problem.shape import Box, Shape, shape
-from dibs.problem.symbols import counted
+from dibs.wording import plural
 
 LARGEST = 255  # values are uint8
 MOST_LETTERS = 35
@@ -72,7 +72,7 @@ def _known(cells: int) -> Shape | str:
     size = isqrt(cells)
     if size * size != cells or size == 0:
         near = max(1, round(cells**0.5))
-        return f"{counted(cells)}; expected a square number, e.g. {near * near} ({near}x{near})"
+        return f"{plural(cells, 'cell')}; expected a square number, e.g. {near * near} ({near}x{near})"
     if size > LARGEST:
         return f"{size}x{size} is larger than {LARGEST}x{LARGEST}, the largest Latin square"
     return shape(size, None)

@@ -59,29 +59,34 @@ class CarOrders(NamedTuple):
         )
 
     def posed(self) -> Stated:
-        """Literal (classes) x i + c: place i has a car of class c. As many of each as there are; no workshop overrun.
+        """Literal (classes) x i + c: place i has a car of class c; after these, option by option: place i lacks it.
 
-        The beginning of the line has at least what the rest of it cannot take.
+        As many of each class as there are; no workshop overrun; the beginning of the line has at least what the rest of
+        it cannot take. What is said of options is said of these further literals: groups of q of them, in place of q x
+        classes, make reasons short and nodes cheap (docs/FAMILIES.md).
         """
         kinds, places = len(self.classes), self.cars
         groups = [
             Bounds(count, count, range(c, kinds * places, kinds), "demand") for c, (count, _) in enumerate(self.classes)
         ]
+        exactly = [range(kinds * i, kinds * (i + 1)) for i in range(places)]
+        literals = kinds * places
         for option, (most, window) in enumerate(self.capacity):
             having = [c for c, (_, options) in enumerate(self.classes) if options[option]]
-            each = [kinds * i + c for i in range(places) for c in having]
-            wide = len(having)
             if not having:
                 continue
-            for first in range(places - window + 1):
-                groups.append(Bounds(0, most, each[first * wide : (first + window) * wide], "workshop"))
+            lacks = range(literals, literals + places)
+            literals += places
+            groups += [Bounds(1, 1, [*(kinds * i + c for c in having), lacks[i]], "option") for i in range(places)]
+            role = f"{most} of {window}"
+            groups += [Bounds(window - most, window, lacks[i : i + window], role) for i in range(places - window + 1)]
             demand = sum(self.classes[c][0] for c in having)
+            groups.append(Bounds(places - demand, places - demand, lacks, "lacking"))
             for blocks in range(1, places // window + 1):
-                early = each[: (places - blocks * window) * wide]
-                if 0 < demand - blocks * most <= len(early):
-                    groups.append(Bounds(demand - blocks * most, len(early), early, "early"))
-        exactly = [range(kinds * i, kinds * (i + 1)) for i in range(places)]
-        found = Stated(kinds * places, exactly_one=exactly, groups=groups)
+                early, most_lacking = places - blocks * window, places - blocks * window - demand + blocks * most
+                if 0 <= most_lacking < early:
+                    groups.append(Bounds(0, most_lacking, lacks[:early], "early"))
+        found = Stated(literals, exactly_one=exactly, groups=groups)
         found.text = self.line()
         return found
 

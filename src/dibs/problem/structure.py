@@ -10,7 +10,7 @@ an `Instance` adds the literals that are given. The kernel's tables are built on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, wraps
@@ -208,6 +208,14 @@ class Structure:
             roles=tuple(roles),
             features=features,
         )
+
+
+def by_structure(instances: Iterable[Instance]) -> dict[Structure, list[int]]:
+    """The places of instances that share a structure, which are searched together."""
+    found: dict[Structure, list[int]] = {}
+    for place, instance in enumerate(instances):
+        found.setdefault(instance.structure, []).append(place)
+    return found
 
 
 def by_value(numbers: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from dibs.problem.grid import Grid
 from dibs.problem.shape import Box, Shape, shape
-from dibs.problem.symbols import MOST_SYMBOLS, counted
+from dibs.problem.symbols import MOST_SYMBOLS
+from dibs.wording import plural
 
 SMALLEST = 4
 
@@ -90,10 +91,10 @@ def _known(cells: int, box: Box | None) -> Shape | str:
         if cells == wanted * wanted:
             return shape(wanted, box)
         makes = f"{wanted * wanted} ({wanted}x{wanted})"
-        return f"{counted(cells)}; boxes of {box[0]} rows and {box[1]} columns make {makes}"
+        return f"{plural(cells, 'cell')}; boxes of {box[0]} rows and {box[1]} columns make {makes}"
     if size * size != cells or size < SMALLEST:
         near = min(SIZES, key=lambda n: abs(n * n - cells))
-        return f"{counted(cells)}; expected a square number of a Sudoku size, e.g. {near * near} ({near}x{near})"
+        return f"{plural(cells, 'cell')}; expected a square number of a Sudoku size, e.g. {near * near} ({near}x{near})"
     if size > MOST_SYMBOLS:
         return f"{size}x{size} is larger than {MOST_SYMBOLS}x{MOST_SYMBOLS}, the largest Sudoku"
     usual = default_box(size)

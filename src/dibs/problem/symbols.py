@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from dibs.problem.text import InputError
+from dibs.wording import plural
 
 SYMBOLS = ".123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ@"  # by value; 0 is a blank
 BLANKS = ".0_-*?"
@@ -129,7 +130,7 @@ def misfit(rows: Sequence[Row], explain: Callable[[int], str]) -> InputError:
     usual, times = Counter(counts).most_common(1)[0]
     odd = next((i for i, count in enumerate(counts) if count != usual), -1)
     if odd >= 0 and times > 1:
-        message += f"; this row has {counted(counts[odd])}, most have {usual}"
+        message += f"; this row has {plural(counts[odd], 'cell')}, most have {usual}"
     return kept[odd].cells(numbers)[-1].error(message)
 
 
@@ -145,7 +146,3 @@ def alphabet(size: int) -> str:
     if size > MOST_SYMBOLS:
         return f"1-{size}, or . for a blank"
     return f"1-{size}, with {SYMBOLS[10 : size + 1]} for 10 and up, or . for a blank"
-
-
-def counted(cells: int) -> str:
-    return "1 cell" if cells == 1 else f"{cells} cells"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from copy import copy
+from functools import cache
 from operator import index
 from typing import Any
 
@@ -80,8 +81,9 @@ def shown(instance: Instance, literal: int) -> str:
     """The same as a text for readers."""
     plain = literal if literal >= 0 else ~literal
     if isinstance(instance, Grid):
-        cell, value = divmod(plain, instance.size)
-        return f"{cell_name(cell, instance.size)}{'=' if literal >= 0 else '!='}{symbol_of(value + 1, instance.size)}"
+        size = instance.size
+        cell, value = divmod(plain, size)
+        return f"{cell_name(cell, size)}{'=' if literal >= 0 else '!='}{symbol_of(value + 1, size)}"
     if isinstance(instance, Problem):
         positive = literal >= 0
         if plain >= instance.literals:
@@ -96,19 +98,26 @@ def shown(instance: Instance, literal: int) -> str:
 
 def true_literals(instance: Instance, solution: Any) -> list[int]:
     """The literals of the structure that are true in a solution, from the solution itself; ValueError if it is none."""
+    true: list[int] = truth(instance, solution).nonzero()[0].tolist()
+    return true
+
+
+def truth(instance: Instance, solution: Any) -> NDArray[np.bool_]:
+    """[literals] the same, as what is true."""
+    true = np.zeros(instance.structure.literals, bool)
     try:
-        return _true_literals(instance, solution)
+        true[_true_literals(instance, solution)] = True
+        return true
     except (TypeError, KeyError, IndexError, AttributeError):
         raise ValueError(f"{str(solution)[:40]!r} is no solution of {instance!r}") from None
 
 
-def _true_literals(instance: Instance, solution: Any) -> list[int]:
+def _true_literals(instance: Instance, solution: Any) -> list[int] | NDArray[np.int64]:
     if isinstance(instance, Grid):
-        values = np.array(instance._solution_values(solution))
+        values = instance._solution_array(solution)
         if len(values) != instance.shape.cells or values.min() < 1 or values.max() > instance.size:
             raise ValueError(f"{str(solution)[:40]!r} is no solution of {instance!r}: give a value for every cell")
-        found: list[int] = (np.arange(len(values)) * instance.size + values - 1).tolist()
-        return found
+        return _first(instance.shape.cells, instance.size) + values - 1
     if isinstance(instance, CNF):
         if sorted(map(abs, solution)) != list(range(1, instance.variables + 1)):
             raise ValueError(f"a solution of {instance!r} has a signed number for every variable")
@@ -123,22 +132,28 @@ def _true_literals(instance: Instance, solution: Any) -> list[int]:
     return sorted(true | {instance.literals + i for i, of in enumerate(instance.negated) if of not in true})
 
 
+@cache
+def _first(cells: int, size: int) -> NDArray[np.int64]:
+    """[cells] the literal of the lowest value of each cell."""
+    return np.arange(cells) * size
+
+
 def _in_grid(grid: Grid, words: Any) -> int:
     found = _LITERAL.fullmatch(words) if isinstance(words, str) else None
     if not found:
         raise ValueError(f"{words!r}: write a cell and its value, r1c3=5, or r1c3!=5")
     row, column, sign, symbol = found.groups()
-    value = Cell(symbol.upper(), 1, 1).value
-    if not 1 <= value <= grid.size:
-        raise ValueError(f"{words!r}: there is no such value, they are 1..{grid.size}")
-    literal = _cell(grid, int(row), int(column), words) * grid.size + value - 1
+    size, value = grid.size, Cell(symbol.upper(), 1, 1).value
+    if not 1 <= value <= size:
+        raise ValueError(f"{words!r}: there is no such value, they are 1..{size}")
+    literal = _cell(size, int(row), int(column), words) * size + value - 1
     return literal if sign == "=" else ~literal
 
 
-def _cell(grid: Grid, row: int, column: int, words: str) -> int:
-    if not (1 <= row <= grid.size and 1 <= column <= grid.size):
-        raise ValueError(f"{words!r}: there is no such cell, rows and columns are 1..{grid.size}")
-    return (row - 1) * grid.size + column - 1
+def _cell(size: int, row: int, column: int, words: str) -> int:
+    if not (1 <= row <= size and 1 <= column <= size):
+        raise ValueError(f"{words!r}: there is no such cell, rows and columns are 1..{size}")
+    return (row - 1) * size + column - 1
 
 
 def _in_formula(formula: CNF, words: Any) -> int:
@@ -191,7 +206,7 @@ def _of_variable(instance: Instance, name: Any) -> Any:
         found = _CELL.fullmatch(name) if isinstance(name, str) else None
         if not found:
             raise ValueError(f"{name!r} is no cell: write r1c1 to r{instance.size}c{instance.size}")
-        first = _cell(instance, int(found[1]), int(found[2]), name) * instance.size
+        first = _cell(instance.size, int(found[1]), int(found[2]), name) * instance.size
         return range(first, first + instance.size)
     if isinstance(instance, CNF):
         literal = _in_formula(instance, name)

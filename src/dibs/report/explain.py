@@ -19,8 +19,9 @@ from dibs.report.tree import Panel
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.search.outcome import Status
-from dibs.study.explain import Explained, counted
+from dibs.study.explain import Explained
 from dibs.study.ledger import Decision, Ledger
+from dibs.wording import plural
 
 BAR = 30  # characters of the longest bar
 WIDEST = 100  # characters of a puzzle that is shown
@@ -176,24 +177,26 @@ def identity(search: Explained) -> str:
     """`27 decisions + 123 nodes in failing branches = 150 nodes`, or what there is to say without a path."""
     ledger = search.ledger
     if ledger.status is Status.LIMIT:
-        return (
-            f"LIMIT after {counted(search.nodes, 'node')}: no answer, so there is no path to show; --nodes allows more"
-        )
+        after = plural(search.nodes, "node", ",")
+        return f"LIMIT after {after}: no answer, so there is no path to show; --max-nodes allows more"
     if not search.nodes:
         return (
             f"{ledger.status}: propagation alone {'solves' if ledger.status is Status.SAT else 'refutes'} it, 0 nodes"
         )
     if ledger.status is Status.SAT:
-        parts = [counted(len(ledger.decisions), "decision"), f"{counted(ledger.lost, 'node')} in failing branches"]
+        parts = [
+            plural(len(ledger.decisions), "decision", ","),
+            f"{plural(ledger.lost, 'node', ',')} in failing branches",
+        ]
     else:
-        parts = [f"{counted(ledger.pathless_nodes, 'node')} that all fail"]
+        parts = [f"{plural(ledger.pathless_nodes, 'node', ',')} that all fail"]
     if ledger.runs > 1:
-        parts.append(f"{counted(ledger.earlier_nodes, 'node')} in {counted(ledger.runs - 1, 'earlier run')}")
+        parts.append(f"{plural(ledger.earlier_nodes, 'node', ',')} in {plural(ledger.runs - 1, 'earlier run', ',')}")
     if search.beside:
-        parts.append(f"{counted(search.beside, 'node')} of the search beside it")
+        parts.append(f"{plural(search.beside, 'node', ',')} of the search beside it")
     if len(parts) == 1:
         return f"{ledger.status}: {parts[0]}: there is no solution, so no order of values could have helped"
-    return f"{ledger.status}: {' + '.join(parts)} = {counted(search.nodes, 'node')}"
+    return f"{ledger.status}: {' + '.join(parts)} = {plural(search.nodes, 'node', ',')}"
 
 
 def _sums(search: Explained, measured: bool) -> Iterator[str]:
@@ -204,7 +207,7 @@ def _sums(search: Explained, measured: bool) -> Iterator[str]:
     if not measured or not ledger.decisions:
         return
     least = "at least " if ledger.cut else ""
-    saved = f"saved {least}{counted(ledger.saved, 'node')}"
+    saved = f"saved {least}{plural(ledger.saved, 'node', ',')}"
     if any(any(one.solvable) for one in ledger.decisions):
         yield f"{saved} in failing branches; there are several solutions, and values that lead to another do not count"
     elif ledger.runs > 1 or not classical(search.options):
@@ -223,7 +226,7 @@ def classical(options: Options) -> bool:
 
 
 def compared(first: Explained, other: Explained) -> str:
-    words = f"{first.name} {counted(first.nodes, 'node')}, {other.name} {counted(other.nodes, 'node')}"
+    words = f"{first.name} {plural(first.nodes, 'node', ',')}, {other.name} {plural(other.nodes, 'node', ',')}"
     unfinished = [one.name for one in (first, other) if one.ledger.status is Status.LIMIT]
     if unfinished:
         return f"{words}; {' and '.join(unfinished)} met the limit"
@@ -231,7 +234,7 @@ def compared(first: Explained, other: Explained) -> str:
     if not less:
         return f"{words}: the same"
     factor = max(first.nodes, other.nodes) / max(min(first.nodes, other.nodes), 1)
-    return f"{words}: {counted(abs(less), 'node')} {'saved' if less > 0 else 'lost'}, a factor of {factor:,.1f}"
+    return f"{words}: {plural(abs(less), 'node', ',')} {'saved' if less > 0 else 'lost'}, a factor of {factor:,.1f}"
 
 
 def bars(searches: Sequence[Explained]) -> Table:

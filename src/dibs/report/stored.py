@@ -17,6 +17,7 @@ from dibs.problem.text import check_keys, open_text
 from dibs.search.guidance import Guidance
 from dibs.search.options import Options
 from dibs.study.explain import ToExplain
+from dibs.wording import one_line
 
 LIMITS = InputLimits(max_line=DEFAULT.max_text)  # all of it is one line
 
@@ -53,7 +54,7 @@ def read(path: str) -> Stored:
     except InputError as error:
         raise error if error.file else InputError(f"puzzle: {error}", name) from None
     except (ValueError, TypeError) as error:
-        raise InputError(" ".join(str(error).split()), name) from None
+        raise InputError(one_line(error), name) from None
 
 
 def _instance(table: dict[str, Any]) -> Instance:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dibs.problem.cnf import CNF
+from dibs.problem.cover import Cover
 from dibs.problem.structure import Instance
 from dibs.search.nogoods.batch import begun
 from dibs.search.nogoods.search import Search
@@ -17,15 +19,18 @@ from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 
 SHARE = 0.05  # nodes for each conflict of the engine,
-LATE = 100_000  # and after so many conflicts
+LATE = 400_000  # and after so many conflicts, when what is short is over
 LATE_SHARE = 1.0
 TURN = 100  # nodes, at least
 
 
 class Beside:
-    """The nogood search of one instance, with `options.max_nodes` nodes at first."""
+    """The nogood search of one instance, with `options.max_nodes` nodes at first; a formula may be an exact cover."""
 
     def __init__(self, instance: Instance, options: Options, place: int, stopped: Callable[[], bool]) -> None:
+        cover = Cover.of(instance) if isinstance(instance, CNF) else None
+        instance = cover or instance
+        self._late = LATE if cover is None else 0
         root, [self._outcome], seconds = begun([instance], options)
         self._stopped = stopped
         self._search: Search | None = None
@@ -54,7 +59,7 @@ class Beside:
         """The engine has had a slice of so many conflicts, without an answer; whether there is one now."""
         if self._search is None:
             return True
-        self._due += (SHARE if self._conflicts < LATE else LATE_SHARE) * conflicts
+        self._due += (SHARE if self._conflicts < self._late else LATE_SHARE) * conflicts
         self._conflicts += conflicts
         if self._due >= TURN:
             self._search.allow(int(self._due))

@@ -2,7 +2,8 @@
 
 Most formulas are easy: the nogood search ends before CaDiCaL would be loaded. On others both take about as many
 conflicts, and CaDiCaL is quicker at each (benchmarks/formulas.py). Where the two differ by more it is by luck: so the
-nogood search goes on beside it (beside.py).
+nogood search goes on beside it (beside.py). Exact covers that are written as formulas are different: as groups
+(problem/cover.py) they take our search a tenth of the time, so that it has longer before CaDiCaL begins.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from dibs.problem.structure import Structure
 from dibs.search.external.registry import ENGINES
 
 ENGINE = "cadical195"
-NODES = 1_000  # of the nogood search before CaDiCaL
+NODES = 1_000  # of the nogood search before CaDiCaL,
+NODES_OF_COVERS = 100_000  # and where a formula is an exact cover
 CLAUSES = 100  # for each group with bounds, at least, in a formula that CaDiCaL takes over
 DISTINCT = 0.95  # sets of variables over clauses, at least, in a random formula
 

@@ -45,13 +45,13 @@ class Outcome:
     """The end of one search."""
 
     status: Status
-    solution: Any  # in the family's own form (`Instance.decode`), or None
-    nodes: int  # search states that were consistent, incomplete and branched on; 0 if propagation alone decides
-    backtracks: int  # tried values that failed, at once or after their subtree
-    asks: int  # rankings asked of the guide; a guide with `static = True` is asked once
-    depth: int  # the most decisions that ever stood at once
-    seconds: float  # wall-clock of this search without the guide; searches in a block share its time by their work
-    solutions: int  # solutions found; exact unless it equals `max_solutions` or the status is LIMIT
+    solution: Any = None  # in the family's own form (`Instance.decode`), or None
+    nodes: int = 0  # search states that were consistent, incomplete and branched on; 0 if propagation alone decides
+    backtracks: int = 0  # tried values that failed, at once or after their subtree
+    asks: int = 0  # rankings asked of the guide; a guide with `static = True` is asked once
+    depth: int = 0  # the most decisions that ever stood at once
+    seconds: float = 0.0  # wall-clock of this search without the guide; a block shares its time by the work of each
+    solutions: int = 0  # solutions found; exact unless it equals `max_solutions` or the status is LIMIT
     calls: int = 0  # forward passes of a model for this search: asks x passes for an ask; 0 without a model
     guide_seconds: float = 0.0  # wall-clock of the guide: the time of a batch is shared equally among its asks
     tries: int = 0  # values tried: those that failed, and those on the way to a solution

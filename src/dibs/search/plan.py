@@ -15,9 +15,10 @@ from math import inf
 from types import MappingProxyType
 from typing import Any
 
+from dibs.problem.cover import exact_cover
 from dibs.problem.structure import WIDEST, Structure
 from dibs.search.external.registry import ENGINES, check_guide, find
-from dibs.search.formulas import NODES, clausal, engine_after, random_like
+from dibs.search.formulas import NODES, NODES_OF_COVERS, clausal, engine_after, random_like
 from dibs.search.guidance import Guidance, suited_name
 from dibs.search.options import (
     ALIASES,
@@ -240,7 +241,11 @@ class Request:
         plan = replace(plan, notes=(*plan.notes, why))
         if engine is None:
             return plan
-        return replace(plan, search=engine, first="nogoods", easy=NODES)
+        nodes = NODES
+        if exact_cover(structure):
+            nodes, cover = NODES_OF_COVERS, "the formula is an exact cover, and nogoods search it as one"
+            plan = replace(plan, notes=(*plan.notes, cover))
+        return replace(plan, search=engine, first="nogoods", easy=nodes)
 
     @property
     def _how(self) -> bool:

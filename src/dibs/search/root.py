@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from dibs import declared
 from dibs.compiled import entry, part
 from dibs.machine import borrow, view, view_row
-from dibs.problem.structure import Instance, Level, Need, Structure
+from dibs.problem.structure import Instance, Level, Need, Structure, per_structure
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -51,19 +50,12 @@ class Root(NamedTuple):
     consistent: Bools  # [n] False: there is no solution, and what is open or true is what was found before that
 
 
-# Every formula has a structure of its own: what belongs to one goes with it.
-_known: WeakKeyDictionary[Structure, Groups] = WeakKeyDictionary()
-
-
+@per_structure
 def groups_of(structure: Structure) -> Groups:
     """The groups of a structure, laid out once."""
-    found = _known.get(structure)
-    if found is None:
-        begin, group = structure.memberships
-        arrays = structure.start.copy(), structure.member.copy(), begin.copy(), group.copy()
-        kinds = structure.exclusive.copy(), structure.least.copy(), structure.most.copy()
-        found = _known[structure] = Groups(*arrays, *kinds)
-    return found
+    of = structure
+    parts: list[Any] = [of.start, of.member, *of.memberships, of.exclusive, of.least, of.most]
+    return Groups(*(part.copy() for part in parts))
 
 
 def roots(instances: Sequence[Instance], level: Level = "hidden", *, locked: bool = False) -> Root:

@@ -283,7 +283,7 @@ def _tables_built(batch: Batch, plan: Plan) -> tuple[Outcome | None, Plan]:
         if isinstance(batch.guide, Oracle):
             tables(structure, "hidden", lambda: clock() >= end)
     except Late:
-        return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, search="tree"), plan
+        return Outcome(Status.LIMIT, search="tree"), plan
     return None, _sooner(plan, (clock() - begin) / count)
 
 
@@ -342,7 +342,7 @@ def _foreseen(batch: Batch, plan: Plan) -> list[Outcome | None]:
     """With an oracle: its own search has the same limits, and its time is guide time."""
     known, took = foresee(batch.some, plan.options, block=batch.block, stopped=batch.stopped)
     going = np.flatnonzero(known.decided).tolist()
-    lost = None if batch.stopped() else Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0)
+    lost = None if batch.stopped() else Outcome(Status.LIMIT)
     outcomes: list[Outcome | None] = [lost] * len(batch.some)
     limit = plan.options.max_seconds
     # With a limit of seconds each has as much as the oracle left it.

@@ -141,5 +141,5 @@ def take_turn(
         return outcome, team, []
     member = team.searches[0]
     if member is None:  # the root took all of the time
-        return Outcome(Status.LIMIT, None, 0, 0, 0, 0, seconds, 0), team, []
+        return Outcome(Status.LIMIT, seconds=seconds), team, []
     return member.cost(Status.LIMIT, 0), team, [] if team.ended.is_set() else member.parts()

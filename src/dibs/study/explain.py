@@ -17,6 +17,7 @@ from dibs.search.plan import without_guide
 from dibs.search.race import race
 from dibs.study.ledger import Ledger, ledgers
 from dibs.study.siblings import Report, Stopped
+from dibs.wording import plural
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,12 @@ class Explainer:
             return replace(plain, ledger=self.ledger(plain.options, None), story=story)
         first, second = outcome.parts
         if outcome.search == second.search:
-            story = f"{name}: plain search had no answer after {counted(first.nodes, 'node')}"
+            story = f"{name}: plain search had no answer after {plural(first.nodes, 'node', ',')}"
             story += "; a guided one beside it found this"
             alone = replace(options, guide_after=None)
             return Explained(name, alone, guidance, self.ledger(alone, guide), first.nodes, story)
-        story = f"{name}: plain search found this; a guided one beside it had {counted(second.nodes, 'node')} by then"
+        story = f"{name}: plain search found this; "
+        story += f"a guided one beside it had {plural(second.nodes, 'node', ',')} by then"
         return replace(plain, ledger=self.ledger(plain.options, None), beside=second.nodes, story=story)
 
     def ledger(self, options: Options, guide: Guide | None) -> Ledger:
@@ -123,7 +125,3 @@ class Explainer:
             stopped=self.stopped,
             turn=self.turn,
         )[0]
-
-
-def counted(count: int, what: str) -> str:
-    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"

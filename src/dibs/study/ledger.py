@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.guide.lazy import LazyGuide
-from dibs.problem.structure import Instance
+from dibs.problem.structure import Instance, by_structure
 from dibs.search.contract import Guide, Ranks, as_guide
 from dibs.search.options import Options
 from dibs.search.oracle import Oracle, foresee
@@ -176,11 +176,8 @@ def ledgers(
     if options.guide_after is not None:
         raise ValueError(f"guide_after = {options.guide_after}: a ledger is about one search, and these would be two")
     asked = _guide(instances, options, None if guide is None else as_guide(guide))
-    shapes: dict[int, list[int]] = {}
-    for i, instance in enumerate(instances):
-        shapes.setdefault(id(instance.structure), []).append(i)
     drafts: list[_Draft] = []
-    for places in shapes.values():
+    for places in by_structure(instances).values():
         for at in range(0, len(places), BATCH):
             some = places[at : at + BATCH]
             drafts += _searched(instances, some, options, asked, trees, stopped, turn or nullcontext())

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.problem.structure import Instance, Level, Structure
+from dibs.problem.structure import Instance, Level, Structure, by_structure
 from dibs.search.options import Options
 from dibs.search.plan import without_guide
 from dibs.search.tree import state
@@ -78,12 +78,9 @@ def measure(
     """
     order = "ascending" if options.order == "oracle" else options.order
     plain = replace(without_guide(options), order=order, max_nodes=limit, max_seconds=None)
-    shapes: dict[int, list[int]] = {}
-    for i, sibling in enumerate(siblings):
-        shapes.setdefault(id(sibling.instance.structure), []).append(i)
     found: dict[int, Measured] = {}
-    for numbers in shapes.values():
-        structure = with_complements(siblings[numbers[0]].instance.structure, options.level)
+    for shared, numbers in by_structure(sibling.instance for sibling in siblings).items():
+        structure = with_complements(shared, options.level)
         for at in range(0, len(numbers), BATCH):
             some = [siblings[i] for i in numbers[at : at + BATCH]]
             supposed = [Supposed(one.instance, structure, one.path) for one in some]

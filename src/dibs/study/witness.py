@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dibs.guide import Asks, DiBS
 from dibs.guide.steps import denoise
 from dibs.problem import InputError, Instance
-from dibs.problem.structure import Structure
+from dibs.problem.structure import Structure, by_structure
 from dibs.search.contract import Around
 from dibs.study.judge import cells_of, order_of
 
@@ -132,10 +132,7 @@ def solutions(instances: Sequence[Instance], *, unique: bool = False) -> list[ND
     from dibs.search.tree.search import TreeSearch
 
     found: list[NDArray[np.bool_]] = [np.zeros(0, bool)] * len(instances)
-    shapes: dict[Structure, list[int]] = {}
-    for i, instance in enumerate(instances):
-        shapes.setdefault(instance.structure, []).append(i)
-    for structure, places in shapes.items():
+    for structure, places in by_structure(instances).items():
         several = structure.family == "cnf"
         count = 2 if unique or several else 1
         engine = TreeSearch([instances[i] for i in places], Options(tie="impact", max_solutions=count), block=64)

@@ -16,6 +16,7 @@ from dibs.guide.graph import KINDS, named_groups
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.structure import Structure
 from dibs.questions import instance_of
+from dibs.wording import one_line
 
 Source = str | Path | Callable[[int], Any] | Iterable[Any]
 
@@ -46,7 +47,7 @@ def collect(source: Source, count: int, enough: Callable[[int], bool] = lambda f
     repeated = 0
     for place, one in drawn:
         if isinstance(one, Exception):
-            said = _line(one) if isinstance(one, ValueError) else f"{type(one).__name__}: {_line(one)}"
+            said = one_line(one) if isinstance(one, ValueError) else f"{type(one).__name__}: {one_line(one)}"
             faults.append(said if said.startswith(place) else f"{place}: {said}")
             continue
         key = _fingerprint(one)
@@ -165,7 +166,3 @@ def _family(label: str, instances: list[Instance]) -> tuple[str, tuple[str, ...]
         if len(own) > NAMES:
             raise InputError(f"has {len(own)} features of {what}, at most {NAMES} can be learned", label)
     return "problem", (KINDS[0], *names)  # a role may have the name of the first, too
-
-
-def _line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__

@@ -22,10 +22,11 @@ from dibs.guide.lazy import lazy_guide
 from dibs.problem import CNF, InputError, Sudoku
 from dibs.search.outcome import Outcome, Status
 from dibs.web import board, catalogue, limits, requests
-from dibs.web.gate import Gate, Refusal, one_line
+from dibs.web.gate import Gate, Refusal, shortened
 from dibs.web.scheduling import Cancelled, Job
 from dibs.web.stream import Channel, EventStream, Part, as_json, unless_gone
 from dibs.web.workers import COMPILING, Workers, aside
+from dibs.wording import one_line, plural
 
 T = TypeVar("T")
 
@@ -226,7 +227,7 @@ async def _reported(channel: Channel | Part, what: str, work: Awaitable[Any]) ->
     except Cancelled:
         channel.put("error", {"error": f"nobody read the events of this {what}: it was cancelled"})
     except Exception as error:
-        channel.put("error", {"error": one_line(str(error)) or type(error).__name__})
+        channel.put("error", {"error": shortened(one_line(error))})
 
 
 def _row(of: requests.Limited, one: requests.SearchChoice) -> Row:
@@ -262,7 +263,7 @@ def _searched(workers: Workers, instance: Any, row: Row, job: Job, channel: Part
 
 
 def _words(outcome: Outcome, path: int) -> str:
-    nodes = f"{outcome.nodes:,} {'node' if outcome.nodes == 1 else 'nodes'}"
+    nodes = plural(outcome.nodes, "node", ",")
     if outcome.status is Status.LIMIT:
         return f"stopped at its limit after {nodes}, without an answer"
     if not outcome.nodes:
@@ -276,7 +277,7 @@ def _words(outcome: Outcome, path: int) -> str:
 
 
 async def _bad(_: Request, error: Exception) -> Response:
-    return answer({"error": one_line(str(error))}, 400)
+    return answer({"error": shortened(str(error))}, 400)
 
 
 async def _refused(_: Request, error: Exception) -> Response:
@@ -288,13 +289,13 @@ async def _unfit(_: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int)) or "the request"
-    return answer({"error": one_line(f"{where[:60]}: {first['msg']}")}, 400)
+    return answer({"error": shortened(f"{where[:60]}: {first['msg']}")}, 400)
 
 
 async def _http(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return answer({"error": one_line(str(error.detail))}, error.status_code)
+    return answer({"error": shortened(str(error.detail))}, error.status_code)
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    return answer({"error": f"a defect of dibs: {one_line(str(error)) or type(error).__name__}"}, 500)
+    return answer({"error": f"a defect of dibs: {shortened(one_line(error))}"}, 500)

@@ -16,6 +16,7 @@ from dibs.problem.symbols import symbol_of
 from dibs.search.outcome import Status
 from dibs.search.root import roots
 from dibs.web import limits
+from dibs.wording import plural
 
 Bools = NDArray[np.bool_]
 
@@ -37,7 +38,7 @@ def read(family: str, text: str, box: Box | None = None) -> dict[str, Any]:
     open_ = candidates(grid)
     givens = sum(value > 0 for value in values)
     n = grid.size
-    words = f"{n}x{n}, {givens} {'given' if givens == 1 else 'givens'}"
+    words = f"{n}x{n}, {plural(givens, 'given')}"
     stuck = [cell for cell, left in enumerate(open_) if not values[cell] and not left]
     if clashes:
         words += f"; {clashes[0]['words']}"
@@ -72,7 +73,7 @@ def contradiction(grid: Sudoku) -> dict[str, Any]:
     if found.status is Status.LIMIT:
         return {"status": "LIMIT", "cells": [], "words": "no answer in time"}
     cells = [part.literal // grid.size for part in found.parts if part.literal is not None]
-    what = f"{len(cells)} {'given' if len(cells) == 1 else 'givens'} cannot be together"
+    what = f"{plural(len(cells), 'given')} cannot be together"
     needed = "without any one of them there is a solution" if found.minimal else "perhaps not all of them are needed"
     return {
         "status": "UNSAT",
@@ -164,12 +165,11 @@ def _formula(text: str) -> CNF:
 
 
 def _read_formula(formula: CNF) -> dict[str, Any]:
-    count = len(formula.clauses)
     return {
         "ok": True,
         "family": "cnf",
         "variables": formula.variables,
         "clauses": [list(clause) for clause in formula.clauses],
         "line": formula.format(),
-        "words": f"{formula.variables} variables, {count} {'clause' if count == 1 else 'clauses'}",
+        "words": f"{formula.variables} variables, {plural(len(formula.clauses), 'clause')}",
     }

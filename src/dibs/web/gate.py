@@ -40,10 +40,11 @@ class Refusal(Exception):
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
         self.status = status
-        self.words = one_line(words)
+        self.words = shortened(words)
 
 
-def one_line(text: str) -> str:
+def shortened(text: str) -> str:
+    """On one line, which a page can show."""
     line = " ".join(text.split())
     return line if len(line) <= 300 else line[:297] + "..."
 

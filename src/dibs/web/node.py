@@ -29,6 +29,7 @@ from dibs.study.listener import Listener, Ranking
 from dibs.web.board import place, shown, symbol
 from dibs.web.scheduling import Cancelled, Job
 from dibs.web.trace import Nodes, Trace, TracedSearch, foreseen
+from dibs.wording import plural
 
 Result = Literal["failed", "solution", "not entered", "cut"]
 ROW = np.zeros(1, np.int64)
@@ -65,9 +66,9 @@ class Watch:
         if not self.open:
             return
         if kind == state.BEGUN or len(path) <= self.depth:  # another run, or all of its values have failed
+            if kind == state.BEGUN:
+                self.ended()
             self.open, self.left = False, True
-            if kind == state.BEGUN and self.values and self.values[-1].result == "not entered":
-                self.values[-1].result = "cut"
         elif kind == state.ENTERED:
             self.values[-1].nodes = (self.values[-1].nodes or 0) + 1
         elif kind == state.TRIED and len(path) == self.depth + 1:
@@ -78,7 +79,7 @@ class Watch:
             self.values[-1].result = "solution"
 
     def ended(self) -> None:
-        """The search is over: what was not decided by then was cut."""
+        """The search is over, or its run: what was not decided by then was cut."""
         if self.open and self.values and self.values[-1].result == "not entered":
             self.values[-1].result = "cut"
 
@@ -103,7 +104,7 @@ def at_node(
     if watch.domain < 0:
         raise _none(number)
     if before != watch.above:  # another run began between: it stands at the root
-        literals = _root(instance, row.options)
+        literals = roots([instance], row.options.level)[:2]
     opened = look.opened()
     ranking = look.ranking(opened)
     if not watch.left:
@@ -210,12 +211,6 @@ class _Look:
             return self.listener.at(0, self.watch.depth, self.watch.number + 1)
 
 
-def _root(instance: Sudoku | CNF, options: Options) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The literals [1, L] that are open and true before any decision."""
-    found = roots([instance], options.level)
-    return found.open, found.true
-
-
 def _shown(
     instance: Sudoku | CNF,
     watch: Watch,
@@ -268,10 +263,10 @@ def _words(where: str, rows: list[dict[str, Any]], asked: str | None) -> str:
     failed = [row for row in rows if row["result"] == "failed"]
     lost = sum(row["nodes"] for row in failed)
     names = ", ".join(row["symbol"] for row in failed)
-    words = f"{where}: {len(rows)} {'value' if len(rows) == 1 else 'values'}"
+    words = f"{where}: {plural(len(rows), 'value')}"
     words += {"asked": ", the guide was asked", "kept": ", by an earlier ranking", "no": ", not asked", None: ""}[asked]
     if failed:
-        words += f"; {names} failed and cost {lost:,} {'node' if lost == 1 else 'nodes'}"
+        words += f"; {names} failed and cost {plural(lost, 'node', ',')}"
     if any(row["result"] == "solution" for row in rows):
         words += f"; {next(row['symbol'] for row in rows if row['result'] == 'solution')} leads to the solution"
     return words

@@ -164,7 +164,7 @@ class TracedSearch:
             known, self._oracle_seconds = foreseen(self.instance, options, self.job)
             if known is None:
                 self.flush()
-                return Outcome(Status.LIMIT, None, 0, 0, 0, 0, 0.0, 0, guide_seconds=self._oracle_seconds)
+                return Outcome(Status.LIMIT, guide_seconds=self._oracle_seconds)
             guide = self.guide = Watched(known)
         if guide is not None and options.guide_after is not None:
             outcome = race(

@@ -43,14 +43,14 @@ def unmatched(p: Problem, open_: NDArray[np.bool_]) -> NDArray[np.int64] | None:
             order = np.argsort(left, kind="stable")
             start = np.concatenate([[0], np.cumsum(np.bincount(left))]).astype(np.int32)
             kept = np.zeros(len(inside), np.bool_)
-            if not keep(start, right[order], kept):
+            if not in_matchings(start, right[order], kept):
                 return None
             out[inside[order[~kept]]] = True
     return literals[out]
 
 
 @entry(error_model="numpy")
-def keep(start: Ints, right: Ints, kept: NDArray[np.bool_]) -> bool:
+def in_matchings(start: Ints, right: Ints, kept: NDArray[np.bool_]) -> bool:
     """Which edges are in a perfect matching, written to `kept` [E]; False if there is none.
 
     `start` [n+1]: the edges of each node on the left; `right` [E]: the node that each leads to on the right.

@@ -99,16 +99,13 @@ def fail(p: Problem, m: Memory) -> None:
 
 @part
 def trace(p: Problem, m: Memory) -> None:
-    """From what was seen, back to the assumptions behind it."""
-    left, at = m.counts[arrays.TOUCHED], m.counts[arrays.TRAIL]
-    while left > 0:
-        at -= 1
-        literal = m.trail[at]
-        if m.state[literal] == arrays.TRUE and m.seen[literal]:
-            known = m.counts[arrays.TOUCHED]
-            if m.reason[literal] != NONE:
-                blame(p, m, m.reason[literal], literal)
-            left += m.counts[arrays.TOUCHED] - known - 1
+    """From what was seen, back to the assumptions behind it: what is blamed comes last in `touched`."""
+    at = 0
+    while at < m.counts[arrays.TOUCHED]:
+        literal = m.touched[at]
+        if m.reason[literal] != NONE:
+            blame(p, m, m.reason[literal], literal)
+        at += 1
 
 
 @part
@@ -126,6 +123,28 @@ def name(m: Memory, assumed: NDArray[np.int32], size: Int, denied: Int) -> None:
 
 
 @part
+def stamp(m: Memory, assumed: NDArray[np.int32], value: Int) -> None:
+    for i in range(len(assumed)):
+        m.stamp[assumed[i] + 1] = value
+
+
+@part
+def recalled(m: Memory, assumed: NDArray[np.int32], failures: NDArray[np.int32]) -> Int:
+    """Which of the failures, each a row that ends with -1, has nothing but assumptions; -1: none."""
+    stamp(m, assumed, -1)
+    found = -1
+    for row in range(len(failures)):
+        at = 0
+        while at < failures.shape[1] and failures[row, at] >= 0 and m.stamp[failures[row, at] + 1] == -1:
+            at += 1
+        if at > 0 and (at == failures.shape[1] or failures[row, at] < 0):
+            found = row
+            break
+    stamp(m, assumed, 0)
+    return found
+
+
+@part
 def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> bool:
     """Whether a new assumption is false where the last call stood, because of assumptions that are all there still."""
     counts = m.counts
@@ -137,8 +156,7 @@ def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> boo
         new += 1
     if new == len(assumed):
         return False
-    for i in range(len(assumed)):
-        m.stamp[assumed[i] + 1] = -1
+    stamp(m, assumed, -1)
     counts[arrays.LENGTH] = counts[arrays.TOUCHED] = counts[arrays.HERE] = 0
     if m.level[literal] > 0:
         doubt(p, m, literal, m.position[literal])
@@ -147,8 +165,7 @@ def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> boo
     for i in range(counts[arrays.TOUCHED]):
         cause = m.touched[i]
         there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -1)
-    for i in range(len(assumed)):
-        m.stamp[assumed[i] + 1] = 0
+    stamp(m, assumed, 0)
     name(m, assumed, len(assumed), literal)
     if there:
         counts[arrays.PHASE] = arrays.UNSAT
@@ -156,12 +173,39 @@ def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> boo
 
 
 @entry(error_model="numpy")
-def resume(problem: Problem, memory: Memory, assumed: NDArray[np.int32], anew: bool) -> None:
+def resume(problem: Problem, memory: Memory, assumed: NDArray[np.int32]) -> None:
     """Search with these assumptions, each of them once: where the search stood, as far as they are the same.
 
-    Not for a search that has failed at its root. `anew`: in a call of its own, with counters that begin again.
+    Not for a search that has failed at its root.
     """
-    resumed(view(problem), view(memory), assumed, anew)
+    resumed(view(problem), view(memory), assumed, False)
+
+
+@entry(error_model="numpy")
+def call(problem: Problem, memory: Memory, assumed: NDArray[np.int32], failures: NDArray[np.int32]) -> Int:
+    """The same in a call of its own, with counters that begin again.
+
+    Returns which of the `failures` [k, most], each with -1 behind it, are all assumed: then it is answered; or -1.
+    """
+    m = view(memory)
+    known = recalled(m, assumed, failures)
+    if known < 0:
+        keep_phases(m)
+        resumed(view(problem), m, assumed, True)
+    return known
+
+
+@part
+def keep_phases(m: Memory) -> None:
+    """What is true in the first solution is tried first from then on: all that is learnt is about its surroundings."""
+    counts = m.counts
+    if counts[arrays.FURTHEST] == arrays.SOLUTION:
+        return
+    counts[arrays.FURTHEST] = 0
+    if counts[arrays.PHASE] == arrays.SAT:
+        counts[arrays.FURTHEST] = arrays.SOLUTION
+        for literal in range(len(m.best)):
+            m.best[literal] = m.state[literal] == arrays.TRUE
 
 
 @part
@@ -170,7 +214,7 @@ def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32], anew: bool) -> No
     if anew:
         counts[arrays.RUN_END] = max(0, counts[arrays.RUN_END] - counts[arrays.CONFLICTS])
         counts[arrays.NODES] = counts[arrays.CONFLICTS] = counts[arrays.DEPTH] = 0
-        counts[arrays.WORK] = counts[arrays.FURTHEST] = 0
+        counts[arrays.WORK] = 0
     if counts[arrays.LEVEL] == 0 and not propagate(p, m):
         hopeless(m)
         return

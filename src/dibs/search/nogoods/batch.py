@@ -153,10 +153,10 @@ def begun(
     outcomes: list[Outcome | None] = []
     for instance, open_, true, consistent in zip(instances, *root, strict=True):
         if not consistent:
-            outcomes.append(Outcome(Status.UNSAT, None, 0, 0, 0, 0, seconds, 0, search=search))
+            outcomes.append(Outcome(Status.UNSAT, seconds=seconds, search=search))
         elif open_.any():
             outcomes.append(None)
         else:
             [solution] = verified([instance], [np.flatnonzero(true)])
-            outcomes.append(Outcome(Status.SAT, solution, 0, 0, 0, 0, seconds, 1, search=search))
+            outcomes.append(Outcome(Status.SAT, solution, seconds=seconds, solutions=1, search=search))
     return root, outcomes, seconds

@@ -9,7 +9,6 @@ so do some of the answers.
 from __future__ import annotations
 
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from dibs.clock import clock
 from dibs.problem.structure import Instance
 from dibs.search.nogoods import arrays, assume
+from dibs.search.nogoods.answers import Answers
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.nogoods.dives import Dives
@@ -29,8 +29,6 @@ from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 from dibs.search.slices import MOST
 
-KEPT = 32  # answers of each kind that are looked at before a search
-SHORT = 24  # assumptions of a failure that is kept, at most
 DEAD = 1000  # so many more selectors out of use than in use: then numbers are given anew, without nogoods
 NOGOODS = ("arena", "place", "length", "levels", "use", "link")  # arrays that do not grow with literals or groups
 FOR_GOOD = [arrays.RUN, arrays.RUN_END, arrays.NOGOODS, arrays.USED, arrays.ROOM, arrays.CONFLICTS]
@@ -63,10 +61,9 @@ class Incremental(Search):
         self._negates: dict[int, int] = {}  # the other way round
         self._top = instance.structure.literals  # numbers given to literals
         self._changed = False
-        self._solved: deque[tuple[Bools, Any]] = deque(maxlen=KEPT)  # [literals] what is true, and the solution
-        self._failed: deque[tuple[frozenset[int], list[int]]] = deque(maxlen=KEPT)
+        self._answers = Answers(self._top)
         self._answer: Outcome | None = None  # of this call, where it was known before
-        self.failing: list[int | Switch] = []  # of the last call, where it has no solution, as they were assumed
+        self._failing = np.zeros(0, np.int32)  # of the last call, where it has no solution
         self.named: Callable[[list[int | Switch]], tuple[Any, ...]] = lambda _: ()  # how outcomes call them
         none = np.zeros(0, np.int64)
         if self.memory.counts[arrays.PHASE] == arrays.RUNNING:
@@ -88,6 +85,16 @@ class Incremental(Search):
     def _numbers(self, literals: Iterable[int]) -> list[int]:
         return [literal if literal >= 0 else self._number(literal) for literal in literals]
 
+    def _order(self, switches: Sequence[Switch], assumed: Sequence[int]) -> NDArray[np.int32]:
+        """What is assumed as the search calls it: the selectors of switches and -1, if there are any, then literals."""
+        order = np.frombuffer(array("i", assumed), np.int32)
+        negations = (order < 0).nonzero()[0]
+        if len(negations):
+            order[negations] = self._numbers(order[negations].tolist())
+        if not switches:
+            return order
+        return np.concatenate([np.array([*(switch.selector for switch in switches), -1], np.int32), order])
+
     def expect(self, literals: Iterable[int]) -> None:
         """Make room for the negations of these literals at once: each time costs as much as a short search."""
         for literal in literals:
@@ -104,9 +111,7 @@ class Incremental(Search):
     def tighten(self, switch: Switch, least: int) -> None:
         """The first group of a switch needs more than before; what was learnt with it still follows."""
         switch.groups[0] = least, *switch.groups[0][1:]
-        for true, _ in self._solved:
-            if switch.selector < len(true) - 1:
-                true[switch.selector] = False
+        self._answers.forget(switch.selector)
         self._changed = True
 
     def remove(self, switch: Switch) -> None:
@@ -132,8 +137,10 @@ class Incremental(Search):
         known = old.state * (old.level == 0)
         if anew:
             known = known[: self.instance.structure.literals]
+            self._answers = Answers(self._top)
         else:
             hand_over(before, old, self.problem, self.memory)
+            self._answers.grow(self._top)
             self.memory = self.memory._replace(**{name: getattr(old, name) for name in NOGOODS})
         if self.memory.counts[arrays.PHASE] == arrays.RUNNING:
             false = np.concatenate([np.flatnonzero(known == arrays.FALSE), np.array(self._dead, np.int64)])
@@ -142,8 +149,6 @@ class Incremental(Search):
 
     def _renumber(self) -> None:
         """Give numbers beyond those of the structure anew."""
-        self._solved.clear()
-        self._failed.clear()
         self._dead.clear()
         self._complement.clear()
         self._negates.clear()
@@ -162,13 +167,10 @@ class Incremental(Search):
         `prefer`: literals that are tried first, in place of those that were true where a call got furthest.
         """
         began = clock()
-        liked, literals = self._numbers(prefer), self._numbers(assumed)
+        liked, order = self._numbers(prefer), self._order(switches, assumed)
         while self._changed:
             self._grow()
-            liked, literals = self._numbers(prefer), self._numbers(assumed)  # they may have been given anew
-        if switches:
-            literals = [*(switch.selector for switch in switches), -1, *literals]
-        order = np.frombuffer(array("i", literals), np.int32)
+            liked, order = self._numbers(prefer), self._order(switches, assumed)  # they may have been given anew
         self.options = options
         self.asks = self.calls = 0
         self.guide_seconds = 0.0
@@ -176,10 +178,16 @@ class Incremental(Search):
         self._at_root, self._walker = False, None
         most = self._asks if options.max_asks is None else min(self._asks, options.max_asks)
         self._dives = Dives(len(self.open), most, min(options.guide_after or 0, NEVER))
-        self.failing = []
-        self._answer = self._known(literals, order)
-        if self._answer is None and not self._hopeless:
-            assume.resume(self.problem, self.memory, order, True)
+        self._failing, self.names = self._failing[:0], ()
+        self._answer = None
+        if (solution := self._answers.solution(order)) is not None:
+            self._answer = self._answered(Status.SAT, solution)
+        elif not self._hopeless:
+            known = assume.call(self.problem, self.memory, order, self._answers.failures)
+            if known >= 0:
+                failing = self._answers.failures[known]
+                self._fails(failing[failing >= 0])
+                self._answer = self._answered(Status.UNSAT)
         if prefer:
             self.memory.best[:] = 0
             self.memory.best[liked] = 1
@@ -192,28 +200,26 @@ class Incremental(Search):
         counts = self.memory.counts
         return bool(counts[arrays.PHASE] == arrays.UNSAT and counts[arrays.LENGTH] == 0)
 
-    def _known(self, literals: list[int], order: NDArray[np.int32]) -> Outcome | None:
-        """An answer of an earlier call that is one of this call, which assumes `literals`, the array `order`."""
-        wanted = set(literals) if self._failed else set()
-        for failed, listed in self._failed:
-            if failed <= wanted:
-                self.failing = self._words(listed)
-                return self._answered(Status.UNSAT, failing=self.named(self.failing))
-        last, top = (literals[-1], max(literals)) if literals else (-1, -1)
-        for true, solution in self._solved:  # the last assumption is new most often
-            if top < len(true) - 1 and true[last] and true[order].all():
-                return self._answered(Status.SAT, solution)
-        return None
-
-    def _answered(self, status: Status, solution: Any = None, failing: tuple[Any, ...] = ()) -> Outcome:
+    def _answered(self, status: Status, solution: Any = None) -> Outcome:
         found = int(solution is not None)
-        return Outcome(status, solution, 0, 0, 0, 0, 0.0, found, search=label(self._guided), failing=failing)
+        return Outcome(status, solution, 0, 0, 0, 0, 0.0, found, search=label(self._guided), failing=self.names)
 
-    def _words(self, numbers: list[int]) -> list[int | Switch]:
-        """Literals, negations and switches from what the search calls them."""
-        first, negates = self.instance.structure.literals, self._negates
-        switches = {switch.selector: switch for switch in self._switches}
-        return [n if n < first else negates[n] if n in negates else switches[n] for n in numbers]
+    def _fails(self, assumed: NDArray[np.int32]) -> None:
+        """What the call has assumed and cannot hold together."""
+        self._failing = assumed
+        self.names = self.named(self.failing)
+
+    @property
+    def failing(self) -> list[int | Switch]:
+        """Of the last call, where it has no solution: literals, negations and switches that cannot hold together."""
+        numbers: list[int] = self._failing.tolist()
+        found: list[int | Switch] = [*numbers]
+        beyond = (self._failing >= self.instance.structure.literals).nonzero()[0].tolist()
+        if beyond:  # a few most often
+            switches = {switch.selector: switch for switch in self._switches}
+            for i in beyond:
+                found[i] = switches.get(numbers[i]) or self._negates[numbers[i]]
+        return found
 
     def _going(self) -> bool:
         return self._answer is None and super()._going()
@@ -236,23 +242,23 @@ class Incremental(Search):
             return self._answer
         m = self.memory
         m.counts[arrays.DEPTH] = max(0, m.counts[arrays.DEPTH] - m.counts[arrays.ASSUMED])  # of decisions alone
-        self.names = ()
         if m.counts[arrays.PHASE] == arrays.UNSAT:
-            failed = m.learnt[: m.counts[arrays.LENGTH]].tolist()
-            if len(failed) <= SHORT:
-                self._failed.appendleft((frozenset(failed), failed))
-            self.failing = self._words(failed)
-            self.names = self.named(self.failing)
+            self._fails(m.learnt[: m.counts[arrays.LENGTH]].copy())
+            self._answers.failed(self._failing)
         outcome = super().outcome()
         if outcome is not None and outcome.status is Status.SAT:
-            self._solved.appendleft((self._true_now(), outcome.solution))
+            self._answers.solved(self._true_now(), outcome.solution)
         return outcome
 
+    def solved(self) -> tuple[list[NDArray[np.int64]], int]:
+        if self.memory.counts[arrays.PHASE] != arrays.SAT:
+            return [], 0
+        return [(self.memory.state[: self.instance.structure.literals] == arrays.TRUE).nonzero()[0]], 1
+
     def _true_now(self) -> Bools:
-        """[literals + 1] what is true in the solution, and the selectors of all groups that it satisfies; then True."""
+        """[literals] what is true in the solution, and the selectors of all groups that it satisfies."""
         p, m = self.problem, self.memory
-        true = np.ones(len(m.state) + 1, bool)
-        true[:-1] = m.state == arrays.TRUE
+        true: Bools = m.state == arrays.TRUE
         if len(p.selector):
             true[p.selector[p.selector >= 0]] = True
             held = m.held[len(p.need) :]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +13,24 @@ from dibs.search.nogoods.arrays import Problem
 
 Bools = NDArray[np.bool_]
 
+_whole: WeakKeyDictionary[Structure, dict[Level, tuple[Problem, NDArray[np.int64]]]] = WeakKeyDictionary()
+
 
 def reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tuple[Problem, NDArray[np.int64]]:
     """What a root leaves open, and its literals as the structure numbers them. `open_`, `true` [literals].
 
-    At level `naked` nothing follows from needs that other groups imply.
+    At level `naked` nothing follows from needs that other groups imply. Where all is open, as in every session, it is
+    laid out once for a structure: nobody writes to these arrays.
     """
+    if not open_.all():
+        return _reduced(structure, open_, true, level)
+    known = _whole.setdefault(structure, {})
+    if level not in known:
+        known[level] = _reduced(structure, open_, true, level)
+    return known[level]
+
+
+def _reduced(structure: Structure, open_: Bools, true: Bools, level: Level) -> tuple[Problem, NDArray[np.int64]]:
     literals = np.flatnonzero(open_)
     held = np.bincount(_pairs(structure, np.flatnonzero(true))[1], minlength=structure.groups)
     member, group = _pairs(structure, literals)  # pairs; members by their place in `literals`
@@ -124,8 +137,9 @@ def extended(
     i4 = np.int32
     pair = np.full(literals, -1, i4)
     pair[: len(base.pair)] = base.pair
-    for a, b in pairs:
-        pair[a], pair[b] = b, a
+    if pairs:
+        one_of, other = np.array(pairs).T
+        pair[one_of], pair[other] = other, one_of
     return Problem(
         np.concatenate([[0], np.cumsum(size)]).astype(i4), member.astype(i4),
         _spread(of[kind], literals), groups[kind],

@@ -228,7 +228,7 @@ class Member(Search):
         self._walker, self._dives.walks = None, True
         counts = self.memory.counts
         if cube is not None:
-            assume.resume(self.problem, self.memory, np.array(cube, np.int32), False)
+            assume.resume(self.problem, self.memory, np.array(cube, np.int32))
         else:
             counts[[arrays.PHASE, arrays.LENGTH]] = arrays.UNSAT if self.team.done else arrays.LIMIT, 0
 

@@ -121,7 +121,7 @@ def kept(s: Searches, rules: Rules, top: Int) -> tuple[Int, bool]:
     """
     if top == 0:
         return (0, True) if s.counts[state.RANKED] else (state.NO_SLOT, False)
-    if rules.keep > 1:
+    if rules.reuse > 1:
         return state.NO_SLOT, False
     begin = np.int64(s.frame_end[top - 2]) if top > 1 else np.int64(0)
     trust = s.frame_trust[top - 1] and s.frame_next[top - 1] == begin + 1
@@ -194,7 +194,7 @@ def consult(t: Tables, s: Searches, watching: Flag, rules: Rules, top: Int, bits
         best, share = pick(t, s, watching, rules, slot, domain, bits)
         s.frame_slot[top] = slot
         s.frame_ask[top] = s.slot_ask[slot]
-        if trusted and (top == 0 or share >= rules.keep):
+        if trusted and (top == 0 or share >= rules.reuse):
             s.frame_domain[top] = best
             s.frame_trust[top] = True
             return

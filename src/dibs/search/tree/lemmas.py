@@ -45,9 +45,10 @@ class Lemmas:
             Replay, {"domains": domains, "literals": literals, "prefix": WIDEST * (domains + 1)}
         )
         self._base = t.base.astype(np.int64)
-        # A complement stands behind its literal.
-        outer = np.where(t.outer >= 0, t.outer, t.outer[np.arange(literals) - 1])
-        self._signed = np.where(t.outer >= 0, 1, -1) * drat.signed[outer]
+        self._signed = drat.signed[t.outer]
+        complements = (t.outer < 0).nonzero()[0]
+        if len(complements):  # each stands behind its literal
+            self._signed[complements] = -self._signed[complements - 1]
         self._out = np.empty(ROOM, np.uint8)
 
     def follow(self, events: NDArray[np.int64]) -> None:

@@ -20,7 +20,7 @@ def begin(s: Searches, rules: Rules) -> None:
     counts = s.counts
     counts[RUN] += 1
     if rules.strategy == RESTARTS:
-        counts[RUN_END] = counts[NODES] + rules.unit * luby(counts[RUN])
+        counts[RUN_END] = counts[NODES] + rules.restart_base * luby(counts[RUN])
     note(s, rules.rich, BEGUN, counts[RUN])
 
 

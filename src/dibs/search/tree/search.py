@@ -145,11 +145,11 @@ class TreeSearch(Inspected):
             trigger=state.TRIGGERS[options.trigger] if guided else state.TRIGGERS["never"],
             static=static,
             select=state.SELECTS[options.select],
-            keep=state.NEVER_KEEP if options.reuse is None else float(options.reuse),
+            reuse=state.NEVER_REUSE if options.reuse is None else float(options.reuse),
             asks=MOST if options.max_asks is None else min(options.max_asks, MOST),
             ask_nodes=ask_nodes,
             strategy=state.STRATEGIES[options.strategy],
-            unit=min(options.restart_base, LONGEST),
+            restart_base=min(options.restart_base, LONGEST),
             wanted=min(answers if self._several else options.max_solutions, MOST),
         )
         self._events: list[list[NDArray[np.int64]]] | None = [[] for _ in instances] if traced else None

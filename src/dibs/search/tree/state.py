@@ -51,7 +51,7 @@ MRV, CONFIDENT, FIRST = range(3)
 SELECTS = {"mrv": MRV, "confident": CONFIDENT, "first": FIRST}
 DFS, RESTARTS = range(2)
 STRATEGIES = {"dfs": DFS, "restarts": RESTARTS}
-NEVER_KEEP = 2.0  # `Rules.keep`: no choice is that sure
+NEVER_REUSE = 2.0  # `Rules.reuse`: no choice is that sure
 RANKINGS = 8  # slots where rankings are kept
 NO_SLOT = 255
 
@@ -107,11 +107,11 @@ class Rules(NamedTuple):
     trigger: int  # TRIGGERS: where the guide is asked
     static: bool  # the first ranking serves the whole search
     select: int  # SELECTS: who chooses the domain, where there is a ranking
-    keep: float  # a ranking serves the nodes below while the surest choice has this probability
+    reuse: float  # a ranking serves the nodes below while the surest choice has this probability
     asks: int  # most asks
     ask_nodes: int  # nodes that an ask counts for at the limit of nodes
     strategy: int  # STRATEGIES
-    unit: int  # restarts: nodes of the shortest run
+    restart_base: int  # restarts: nodes of the shortest run
     wanted: int  # stop at this many solutions that are not taken
 
 

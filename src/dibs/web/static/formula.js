@@ -54,7 +54,12 @@ export class Formula {
     return { family: "cnf", text: this.line };
   }
 
-  async load(text) {
+  // What is being loaded is also kept as `arrival`: a race that is started meanwhile waits for it.
+  load(text) {
+    return (this.arrival = this.fetched(text));
+  }
+
+  async fetched(text) {
     try {
       const read = await post("/api/read", { family: "cnf", text }, this.reading.signal());
       if (this.read) this.past.push(this.read.line);

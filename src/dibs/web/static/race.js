@@ -73,8 +73,9 @@ export class Race {
   }
 
   listen() {
-    this.ui.settings.addEventListener("submit", (event) => {
+    this.ui.settings.addEventListener("submit", async (event) => {
       event.preventDefault();
+      await this.source.arrival; // a problem that is on its way is raced once it is here
       this.start();
     });
     for (const select of [this.ui.left, this.ui.right, this.ui.seed, this.ui.limit]) {

@@ -175,7 +175,12 @@ export class Sudoku {
   }
 
   // Takes a puzzle as text; what is wrong with it is said below the board.
-  async load(text, box) {
+  // See formula.js.
+  load(text, box) {
+    return (this.arrival = this.fetched(text, box));
+  }
+
+  async fetched(text, box) {
     this.loading += 1;
     try {
       const signal = this.reading.signal();
