@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+from ast import literal_eval
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -85,7 +87,9 @@ def test_one_call_gives_a_guide_and_a_verdict(run: Path) -> None:
 
 
 @pytest.mark.parametrize("phase", ["solve", "learn"])
-def test_interrupted_and_resumed_it_is_the_same_guide(run: Path, tmp_path: Path, phase: str) -> None:
+def test_interrupted_and_resumed_it_is_the_same_guide(
+    run: Path, tmp_path: Path, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Enough(Exception):
         pass
 
@@ -98,7 +102,19 @@ def test_interrupted_and_resumed_it_is_the_same_guide(run: Path, tmp_path: Path,
         train(rows_and_columns, 0.05, folder, instances=16, steps=12, report=stop)
     with pytest.raises(InputError, match="holds a run already"):
         train(rows_and_columns, 0.05, folder, instances=16, steps=12)
-    train(rows_and_columns, 0.05, folder, instances=16, steps=12, resume=True)
+    reading: list[int] = []  # headers of NumPy's files under way when one more is begun
+
+    def parsed(header: str) -> Any:
+        reading.append(len(under_way))
+        under_way.add(this := object())
+        sleep(0.005)
+        under_way.discard(this)
+        return literal_eval(header)
+
+    under_way: set[object] = set()
+    monkeypatch.setattr("ast.literal_eval", parsed)
+    train(rows_and_columns, 0.05, folder, instances=16, steps=12, workers=2, resume=True)
+    assert set(reading) == {0}, "Python's parser is not for two threads at once"
     again, whole = (load_file(one / "guide" / "model.safetensors") for one in (folder, run))
     assert all(np.array_equal(again[name], whole[name]) for name in whole)
 

@@ -422,6 +422,7 @@ def test_the_tab_for_formulas(page: Page) -> None:
     page.keyboard.press("Home")
     expect(page.locator("#h-cnf-node")).to_contain_text("Node 1: z")
 
+
 def test_a_race_waits_for_a_formula_that_is_on_its_way(page: Page) -> None:
     held: list[Route] = []
     page.route("**/api/read", lambda route: held.append(route))

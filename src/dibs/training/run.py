@@ -19,6 +19,7 @@ from dataclasses import asdict
 from io import BytesIO
 from math import inf
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,8 @@ ROUNDS, BATCH, LEARNING = 12, 16, 4e-3
 TRIAL = 3  # steps that are timed
 LIMIT = 10.0  # seconds for an instance in the verdict, at most;
 LIMITS = 80  # there is time for so many limits
+
+_READING = Lock()  # NumPy reads headers by `ast`, which fails now and then in two threads of Python 3.11.0 to 3.11.7
 
 
 def train(
@@ -239,7 +242,7 @@ class _Run:
         path = self.folder / "known" / f"{name}.npz"
         instance = self.learned[number]
         if path.exists():
-            with np.load(path) as file:
+            with _READING, np.load(path) as file:
                 bits = {
                     key: np.unpackbits(file[key], axis=1, count=instance.structure.literals).astype(bool)
                     for key in ("solutions", "failed")

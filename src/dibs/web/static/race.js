@@ -195,9 +195,8 @@ export class Race {
       if (error.name === "AbortError") return;
       for (const run of runs) if (!run.over) run.error = error.message;
     }
-    const said = new Set(runs.filter((run) => run.error).map((run) => run.error));
     const failed = runs.filter((run) => run.error);
-    if (said.size === 1 && failed.length === 2) this.complain(failed[0].error);
+    if (failed.length === 2 && failed[0].error === failed[1].error) this.complain(failed[0].error);
     else for (const run of failed) this.complain(`${run.name}: ${run.error}`);
     woken();
   }

@@ -1,11 +1,11 @@
 // The Sudoku tab: the puzzle that is edited, its history, what the server says of it, and the guide's beliefs.
 
 import { Latest, post } from "./api.js";
+import { PASSES, mistakes, sharpening } from "./beliefs.js";
 import { Board } from "./board.js";
-import { $, bubble, busy, calm, cellName, count, counted, later, make, options, percent, say } from "./page.js";
+import { $, bubble, busy, calm, cellName, count, later, make, options, percent, say } from "./page.js";
 import { Why } from "./why.js";
 
-const PASSES = 8;
 const SYMBOLS = "123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const USUAL_GIVENS = { 4: 6, 6: 12, 9: 26, 12: 60, 16: 120 };
 
@@ -303,8 +303,8 @@ export class Sudoku {
     $("undo").disabled = !this.past.length;
     $("redo").disabled = !this.future.length;
     this.pad();
-    this.sharpening(on ? chosen : null, step);
-    this.mistakes();
+    sharpening(on ? chosen : null, step);
+    mistakes(this.board);
     this.look(board.active, 0);
   }
 
@@ -328,7 +328,7 @@ export class Sudoku {
   }
 
   async believe() {
-    this.mistakes();
+    mistakes(this.board);
     if (!$("heat").checked || this.trouble) {
       this.believing.stop();
       this.show();
@@ -354,31 +354,6 @@ export class Sudoku {
       $("heat").checked = false;
       this.errors([error.message]);
     }
-  }
-
-  sharpening(heat, step) {
-    const slider = $("step");
-    slider.disabled = !heat;
-    slider.max = heat?.steps.length ?? PASSES;
-    $("step-of").textContent = heat ? `${step} of ${heat.steps.length}` : "1 of 8";
-    const most = heat ? Math.max(...heat.entropy, 1e-9) : 1;
-    const bars = (heat?.entropy ?? []).map((left, i) => {
-      const bar = make("i", { class: i + 1 === step ? "on" : "" });
-      bar.style.setProperty("--h", (left / most).toFixed(3));
-      return bar;
-    });
-    $("entropy").replaceChildren(...bars);
-    const words = heat ? heat.entropy.map((left) => left.toFixed(2)).join(", ") : "not computed yet";
-    $("entropy").setAttribute("aria-label", `Uncertainty by step: ${words}`);
-    if (heat) slider.setAttribute("aria-valuetext", `step ${step}, uncertainty ${heat.entropy[step - 1].toFixed(2)}`);
-  }
-
-  // How many cells the guide is wrong about, in the step that is shown.
-  mistakes() {
-    const wrong = this.board.cells?.filter((cell) => cell.classList.contains("mistaken")).length ?? 0;
-    const known = $("heat").checked && this.board.truth;
-    const words = wrong ? `Wrong about ${counted(wrong, "cell")}, marked red.` : "Right about every cell.";
-    $("mistakes").textContent = known ? words : "";
   }
 
   // The line below the board, and the bubble at the pointer.
