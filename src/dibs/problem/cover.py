@@ -45,6 +45,11 @@ class Cover(Instance):
         """None: what is given is no literal any more."""
         return np.zeros(0, np.int64)
 
+    @property
+    def signed(self) -> NDArray[np.int64]:
+        """[literals] the formula's variable that a literal is, from 1 on."""
+        return self._said.variable + 1
+
     def decode(self, literals: NDArray[np.int64]) -> list[int]:
         """The formula's solution from the true literals.
 

@@ -171,6 +171,7 @@ class Batch:
     over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these; for the nogood search
     drat: Drat | None = None  # the proof of the only instance, for searches of dibs' own
     between: Callable[[int], bool] | None = None  # what is called between slices of an engine
+    lemmas: Sequence[Sequence[int]] = ()  # clauses that follow from the only instance, for an engine
 
     def shared(self, plan: Plan) -> bool:
         """Whether several cores are at the only instance: for one solution or many. Whether there are others than the
@@ -330,7 +331,7 @@ def _beside(batch: Batch, plan: Plan) -> Outcome | None:
     rest = None if begun is None or begun.status is not Status.LIMIT else _rest(plan, begun)
     if rest is None or batch.stopped():
         return begun
-    engine = _searcher(replace(batch, between=own.turn), rest)
+    engine = _searcher(replace(batch, between=own.turn, lemmas=own.lemmas), rest)
     engine.run(batch.guide, batch.stopped, batch.turn)
     [found], mine = engine.outcomes(), own.outcome
     if found is None or mine is None:
@@ -376,5 +377,5 @@ def _searcher(batch: Batch, plan: Plan) -> Searcher:
 
     if guide is not None:
         guide.refusal(some[0].structure)  # loads it, where it is loaded when it is needed: that is nobody's time
-    rest = {"proof": batch.proof, "between": batch.between}
+    rest = {"proof": batch.proof, "between": batch.between, "lemmas": batch.lemmas}
     return EngineSearch(some, plan.options, plan.search, guided=guide is not None, **rest)

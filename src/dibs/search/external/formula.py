@@ -46,20 +46,26 @@ def encode(instance: Instance, written: bool = True, late: Callable[[], bool] = 
     Without `written` there are no clauses, for engines that take the groups themselves. Raises Late once `late()`.
     """
     if isinstance(instance, CNF):
-        variable = np.arange(1, instance.variables + 1)
-        signed = np.stack([variable, -variable], axis=1).ravel()
         if not instance.groups or not written:
-            return Formula(instance.variables, instance.clauses, signed)
+            return Formula(instance.variables, instance.clauses, signed(instance))
         formula = _Writer(instance.variables)
         formula.clauses += map(list, instance.clauses)
         for least, most, literals in instance.groups:
             formula.bound(least, most, list(literals))
-        return Formula(formula.variables, formula.clauses, signed)
+        return Formula(formula.variables, formula.clauses, signed(instance))
     structure = instance.structure
     writer = _Writer(structure.literals)
     if written:
         writer.write(structure, instance.given, late)
-    return Formula(writer.variables, writer.clauses, np.arange(1, structure.literals + 1))
+    return Formula(writer.variables, writer.clauses, signed(instance))
+
+
+def signed(instance: Instance) -> NDArray[np.int64]:
+    """[literals] the signed variable that a literal is."""
+    if not isinstance(instance, CNF):
+        return np.arange(1, instance.structure.literals + 1)
+    variable = np.arange(1, instance.variables + 1)
+    return np.stack([variable, -variable], axis=1).ravel()
 
 
 def cardinality(least: int, most: int, literals: list[int], variables: int) -> tuple[list[list[int]], int]:

@@ -32,7 +32,8 @@ class EngineSearch(Searcher):
 
     `nodes` of an outcome are the engine's decisions and `backtracks` its conflicts; `depth` is 0, engines do not tell.
     `proof`: a file for a DRAT proof if the answer, of the only instance, is UNSAT. `between`: what is called after each
-    slice of so many conflicts, where the engine has slices; it ends where that returns True.
+    slice of so many conflicts, where the engine has slices; it ends where that returns True. `lemmas`: clauses that
+    follow from the only instance, for an engine that has clauses; a proof would have to derive them.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class EngineSearch(Searcher):
         guided: bool = False,
         proof: ProofFile | None = None,
         between: Callable[[int], bool] | None = None,
+        lemmas: Sequence[Sequence[int]] = (),
     ) -> None:
         self.adapter = adapter(engine)
         if guided:
@@ -52,6 +54,7 @@ class EngineSearch(Searcher):
             check_proofs(engine)
         self.instances, self.options, self.engine, self.proof = instances, options, engine, proof
         self.structure = instances[0].structure
+        self._lemmas = lemmas
         self._between = between or (lambda conflicts: False)
         self._wishes: list[NDArray[np.int8] | None] = [None] * len(instances)
         self._guide_seconds, self._calls = np.zeros(len(instances)), np.zeros(len(instances), np.int64)
@@ -115,7 +118,7 @@ class EngineSearch(Searcher):
             begin = perf_counter()
             task = Task(
                 instance=instance,
-                formula=formula,
+                formula=formula._replace(clauses=[*formula.clauses, *self._lemmas]) if self._lemmas else formula,
                 wishes=self._wishes[i],
                 proof=self.proof is not None,
                 left=lambda: end - perf_counter(),

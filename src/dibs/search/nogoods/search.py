@@ -258,6 +258,17 @@ class Search:
         groups = int(np.count_nonzero(self.problem.need & (m.held[: len(self.problem.need)] == 0)))
         self._dives.answered(self._nodes, self._failures, int(np.count_nonzero(open_)), groups)
 
+    def lemmas(self, levels: int) -> list[NDArray[np.int64]]:
+        """What cannot be true together, as the structure numbers it: false at the root, or a nogood of few levels.
+
+        Not for structures with bounds: there a search may break symmetries, and what it learns holds up to these.
+        """
+        m = self.memory
+        short = np.flatnonzero(m.levels[: m.counts[arrays.NOGOODS]] <= levels)
+        ends = zip(m.place[short].tolist(), (m.place + m.length)[short].tolist(), strict=True)
+        false = np.flatnonzero((m.state == arrays.FALSE) & (m.level == 0))
+        return [*self.open[false][:, None], *(self.open[m.arena[first:end]] for first, end in ends)]
+
     def outcome(self) -> Outcome | None:
         """None where it was stopped."""
         phase = int(self.memory.counts[arrays.PHASE])
