@@ -28,10 +28,13 @@ def check(record: Any) -> None:
 
     Numbers of any kind, NumPy's too, become Python's.
     """
+    values = record.__dict__
     for name, default, choices, least, most, whole in _ranges(record.__class__):
-        value = getattr(record, name)
+        value = values[name]
         if choices and value not in choices:
             raise ValueError(f"{name} = {value!r}: choose one of {', '.join(choices)}")
+        if value is default:  # nearly always
+            continue
         if least is not None and not (value is None and default is None):
             number = checked_number(name, value, least, most, whole)
             if number is not value:

@@ -23,7 +23,7 @@ SHARE = 0.05  # nodes for each conflict of the engine,
 LATE = 400_000  # and after so many conflicts, when what is short is over
 LATE_SHARE = 1.0
 TURN = 100  # nodes, at least
-LEVELS = 3  # of nogoods that the engine gets: more of them are as much a burden as a help
+LEVELS = 4  # of nogoods that the engine gets: more of them are as much a burden as a help
 
 
 class Beside:

@@ -56,10 +56,9 @@ def random_like(structure: Structure) -> bool:
     sizes = np.diff(structure.start)[structure.decisions :]
     if not len(sizes) or not (sizes == 3).all():
         return False
-    start = structure.start[structure.decisions :]
-    code = np.random.default_rng(0).integers(2**62, size=structure.decisions)
-    sums = np.add.reduceat(code[structure.member // 2], start[:-1])
-    return len(np.unique(sums)) >= DISTINCT * len(sums)
+    variable = structure.member[structure.start[structure.decisions] :].reshape(-1, 3) // 2
+    sets = variable @ (structure.decisions**2, structure.decisions, 1)
+    return len(np.unique(sets)) >= DISTINCT * len(sets)
 
 
 @cache
