@@ -158,8 +158,8 @@ def mixed(count: int, seed: int) -> Iterable[tuple[str, CNF]]:
 
 
 def named(seed: int) -> Iterable[tuple[str, CNF]]:
-    """Parity on 40 nodes without a solution, and random 3-SAT with 250 variables without one, five of each."""
-    for i in range(5):
+    """Parity on 40 nodes without a solution, 100 of them, and five of random 3-SAT with 250 variables without one."""
+    for i in range(100):
         yield "parity, 40 nodes", parity_on(40, 3, 1, np.random.default_rng((seed, i)))
     found = 0
     for formula in generate.sat(1000, variables=250, clauses=1100, seed=seed):
