@@ -117,3 +117,40 @@ def test_turns_grow_with_what_the_engine_has_used(monkeypatch: pytest.MonkeyPatc
     assert early == 5 * 2_000 * beside.SHARE
     assert own.outcome.nodes - before - early == 5 * 2_000 * beside.LATE_SHARE
     assert own.seconds > 0
+
+
+def squares(count: int) -> list[CNF]:
+    """Latin squares as formulas, which are exact covers."""
+    found = generate.latin(count, order=26, holes=0.42, balanced=True, seed=8)
+    return [encode(square).as_cnf() for square in found]
+
+
+@pytest.mark.parametrize(
+    ("some", "nodes"),
+    [
+        ([*generate.sat(8, variables=60, seed=5), *generate.sat(4, variables=120, seed=6), pigeons(6)], 150),
+        (squares(4), 300),
+    ],
+    ids=["formulas", "covers"],
+)
+def test_what_the_engine_begins_with_follows_from_the_formula(some: list[CNF], nodes: int) -> None:
+    from pysat.solvers import Solver
+
+    seen = 0
+    for formula in some:
+        options = plan.Request("auto", {}).plan(formula.structure).options
+        own = beside.Beside(formula, replace(options, max_nodes=nodes), 0, lambda: False)
+        with Solver(name="cadical195", bootstrap_with=formula.clauses) as solver:
+            for lemma in own.lemmas:
+                assert not solver.solve(assumptions=[-z for z in lemma])
+                seen += 1
+    assert seen
+
+
+def test_the_engine_does_not_begin_with_what_holds_up_to_symmetries() -> None:
+    formula = CNF(6, pigeons(2).clauses, [(2, 3, [1, 2, 3, 4])])
+    options = plan.Request("auto", {}).plan(formula.structure).options
+    own = beside.Beside(formula, replace(options, max_nodes=0), 0, lambda: False)
+    assert own.outcome is not None
+    assert own.outcome.status == "LIMIT"
+    assert own.lemmas == []
