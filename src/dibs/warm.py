@@ -58,12 +58,13 @@ def _proofs() -> None:
 
 
 def _guides() -> None:
-    """The guide of the usual policies, and what K steps do."""
+    """The guide of the usual policies, what K steps do, and one that tries each literal first."""
     from dibs.problem import Sudoku
     from dibs.solving import solve
 
     solve(Sudoku.parse(HARD), policy="paper", steps=2, max_nodes=1)
     solve(Sudoku.parse(HARD), policy="guided", max_nodes=1)
+    solve(Sudoku.parse(HARD), guide="relational-probing", max_nodes=1)
 
 
 def _generators() -> None:

@@ -66,6 +66,7 @@ CONFIG: dict[str, dict[str, Range]] = {
         "rounds": Range(1, MOST),  # that a state may have
         "trained_rounds": Range(1, MOST * MOST, needed=False),  # that it had in training, at most
         "settled": Range(0, 1, needed=False, whole=False),  # no more rounds where log-probabilities change by less
+        "probes": Range(0, 1, needed=False),  # 1: of grids, it is asked about what trying each literal leaves open
         **GRAPHS,
     },
     "own": GRAPHS,

@@ -21,6 +21,7 @@ Floats = NDArray[np.float32]
 
 CHUNK = 128  # states of `LITERALS` literals that go through the model at once; of larger ones fewer: memory is bounded
 LITERALS = 729  # of a 9x9 grid
+PROBED = 16**3  # literals of a grid whose open ones are tried, at most: larger ones would take too long
 EXCLUDED = np.float32(-50)  # the log-probability of what singles exclude, whatever the network's scale
 
 
@@ -32,7 +33,8 @@ class Denoiser:
     probability 1 or 0, and the network, which would need a round or a block for each link of such a chain, gets a
     smaller state. Where singles run into a contradiction the state has no solution and the order of values does not
     matter: all its literals have probability 0, and neither the network nor, below that state, this guide is asked.
-    `network_only` leaves that out: the network alone.
+    A card with `probes` goes a step beyond singles: each open literal is tried, and those that singles refute are
+    excluded (`dibs.search.probe`). `network_only` leaves all that out: the network alone.
     """
 
     def __init__(self, backend: Backend, folder: Path, card: Card, network_only: bool = False) -> None:
@@ -42,6 +44,7 @@ class Denoiser:
         # Elsewhere the search's own propagation has followed them.
         sees = card.kind != "transformer" or bool(card.config.get("candidates"))
         self.settles = sees and card.family in ("sudoku", "latin") and not network_only
+        self.probes = bool(card.config.get("probes"))
         self._run(*backend.example())  # what is compiled or allocated at the first call must not count as a query
         self.calls = 0
         self.states = 0
@@ -68,6 +71,8 @@ class Denoiser:
 
     def refusal(self, structure: Structure) -> str | None:
         """Why these weights cannot take problems of this structure, or None."""
+        if self.probes and structure.literals > PROBED:
+            return "this guide tries each value first, which is for grids of up to 16x16: use --guide relational-sudoku"
         return self.backend.refusal(structure)
 
     def log_probabilities(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
@@ -93,13 +98,12 @@ class Denoiser:
 
     def _run(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
         from dibs.guide.loops import normalise, temper
-        from dibs.search.root import singles
 
         of = relations(structure)
         asked = possible = open_
         known = true
         if self.settles:
-            asked, certain = singles(structure, open_)
+            asked, certain = self._settled(structure, open_)
             possible = asked | certain  # what is certain is alone in its cell
             known = true | certain
         logits = self.backend.logits(structure, asked, known)
@@ -113,3 +117,12 @@ class Denoiser:
         found[open_ & ~possible & possible.any(axis=1, keepdims=True)] = EXCLUDED
         result: Floats = found
         return result
+
+    def _settled(self, structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
+        """(open, certain) [n, L]: what is left to ask about, and what is known."""
+        if self.probes:
+            from dibs.search.probe import probe as follow
+        else:
+            from dibs.search.root import singles as follow
+
+        return follow(structure, open_)

@@ -37,6 +37,7 @@ class Model:
         0,
         1,
     )
+    probes: bool = _key(False, "relational, Sudokus: it is asked about what trying each literal leaves open")
     layers: int = _key(3, "transformer: blocks", 1, LAYERS)
     heads: int = _key(12, "transformer: attention heads", 1, LAYERS)
     candidates: bool = _key(False, "transformer: it sees which values of a cell are open; not in the paper")

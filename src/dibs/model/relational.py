@@ -32,8 +32,9 @@ class Relational(nn.Module):
     `bounds`: what groups need and have room for is among the features; `literal_features` and `group_features` are how
     many of them are the user's own.
 
-    Two numbers are for the guide's card only: `trained_rounds`, how many rounds a state had in training at most, and
-    `settled`, the change of log-probabilities below which compiled code needs no further round (0: it goes on).
+    Three numbers are for the guide's card only: `trained_rounds`, how many rounds a state had in training at most,
+    `settled`, the change of log-probabilities below which compiled code needs no further round (0: it goes on), and
+    `probes`, whether it is asked about what trying each literal leaves open (`dibs.search.probe`).
     """
 
     def __init__(
@@ -46,12 +47,13 @@ class Relational(nn.Module):
         bounds: int = 0,
         literal_features: int = 0,
         group_features: int = 0,
+        probes: int = 0,
     ) -> None:
         super().__init__()
         self.literal_features, self.group_features = literal_features, group_features
         self.width, self.rounds, self.kinds, self.bounds = width, rounds, kinds, bounds
         features = self.per * kinds + 1 + literal_features
-        self.trained_rounds, self.settled = trained_rounds, settled
+        self.trained_rounds, self.settled, self.probes = trained_rounds, settled, probes
         self.enter = nn.Linear(features, width, bias=False)
         self.given = nn.Linear(features, width, bias=False)
         self.norm = nn.LayerNorm(width)
@@ -75,6 +77,7 @@ class Relational(nn.Module):
         """The arguments that make this module again; what is not known is left out."""
         known = {"trained_rounds": self.trained_rounds, "settled": self.settled, "bounds": self.bounds}
         known |= {"literal_features": self.literal_features, "group_features": self.group_features}
+        known |= {"probes": self.probes}
         known |= {"kinds": self.kinds} if self.kinds != len(KINDS) else {}
         return {"width": self.width, "rounds": self.rounds} | {name: value for name, value in known.items() if value}
 

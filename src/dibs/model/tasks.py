@@ -30,6 +30,7 @@ from dibs.model.transformer import Transformer
 from dibs.model.validation import Validation, held_out
 from dibs.problem import InputError
 from dibs.problem.structure import LEVELS
+from dibs.search.probe import probe
 
 CALIBRATED = 1_000  # held-out puzzles of a source that a guide is calibrated on, at most
 JUDGED = 256  # states with several solutions that are judged at once
@@ -149,7 +150,7 @@ class _Segmented:
         m, t = self.config.model, self.config.train
         rounds = m.inference_rounds if finished and m.inference_rounds else m.rounds
         sizes = len(self.kinds), self.bounds, *map(len, self.features)
-        return Relational(m.width, rounds, m.rounds * t.segments, m.settled, *sizes)
+        return Relational(m.width, rounds, m.rounds * t.segments, m.settled, *sizes, probes=int(m.probes))
 
     def pool(self, batch: Any) -> Pool:
         """The states of a step."""
@@ -202,9 +203,13 @@ class RelationalTask(_Segmented, _Puzzled):
                     continue
                 seed = int(rng.integers(2**40))
                 states, depth = walk(self.of, puzzles[rows], solutions[rows], steps[rows], level, seed)
-                open_.append(states[depth >= 0])
-                targets.append(solutions[rows][depth >= 0])
+                states = self._settled(states)[0]
+                left = (depth >= 0) & states.any(axis=1)
+                open_.append(states[left])
+                targets.append(solutions[rows][left])
                 found += len(open_[-1])
+            if not found:
+                raise InputError("[data] has no puzzle that leaves anything to learn: propagation solves them all")
         states, solutions = np.concatenate(open_), np.concatenate(targets)
         order = rng.permutation(found)[:wanted].reshape(CHUNK, -1)
         return [(states[rows], solutions[rows]) for rows in order]
@@ -216,9 +221,16 @@ class RelationalTask(_Segmented, _Puzzled):
         begin = np.searchsorted(found.state, np.arange(len(states) + 1))
         return Pool(found, right, begin, self.config.model.width)
 
+    def _settled(self, open_: Bools) -> tuple[Bools, Bools]:
+        """(open, certain) [n, L]: what the network is asked about, and what is known before that."""
+        if not self.config.model.probes:
+            return open_, np.zeros_like(open_)
+        return probe(self.of.structure, open_)
+
     @torch.no_grad()
     def log_probabilities(self, module: nn.Module, open_: Bools, true: Bools) -> NDArray[np.float32]:
         device = next(module.parameters()).device
+        open_, certain = self._settled(open_)
         found = graph(self.of.structure, open_)
         x = Batch(found, device)
         if device.type == "cpu" and compiles():
@@ -227,7 +239,7 @@ class RelationalTask(_Segmented, _Puzzled):
             logits = torch.from_numpy(exact)
         else:
             logits = module(x).logits[-1]
-        scores = np.full(open_.shape, -np.inf, np.float32)
+        scores = np.where(certain, np.float32(0), np.float32(-np.inf))
         scores[found.state, found.literal] = cell_log_probabilities(logits, x).cpu().numpy()
         return scores
 

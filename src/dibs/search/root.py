@@ -86,7 +86,7 @@ def singles(structure: Structure, open_: Bools) -> tuple[Bools, Bools]:
 
 def locked_out(instance: Instance, level: Level) -> Ints:
     """The literals that are false at the root because of what groups lock, in the order in which that follows."""
-    room = _scratch(instance.structure)
+    room = scratch(instance.structure)
     true = np.zeros((1, instance.structure.literals), bool)
     true[0, instance.given] = True
     _settled(instance.structure, ~true, true, _forcing(instance.structure, level), True, False, room)
@@ -111,11 +111,12 @@ def _settled(
 ) -> Root:
     """`_settle`, in place."""
     found = Root(open_, true, np.ones(len(open_), bool))
-    _settle(found, groups_of(structure), room or _scratch(structure), forcing, locked, emptied)
+    _settle(found, groups_of(structure), room or scratch(structure), forcing, locked, emptied)
     return found
 
 
-def _scratch(structure: Structure) -> Scratch:
+def scratch(structure: Structure) -> Scratch:
+    """Room for one state of a structure at a time."""
     return declared.room(Scratch, {"groups": structure.groups, "literals": structure.literals, "ends": ENDS})
 
 
@@ -192,6 +193,12 @@ def follow(s: State, groups: Groups, forcing: Bools, locked: bool, room: Scratch
     """
     for g in range(len(forcing)):
         touch(g, groups, forcing, locked, room)
+    return drain(s, groups, forcing, locked, room)
+
+
+@part
+def drain(s: State, groups: Groups, forcing: Bools, locked: bool, room: Scratch) -> bool:
+    """All that follows from the groups that are queued; whether it is consistent."""
     while room.ends[WAITING] > 0:
         g = room.queue[room.ends[HEAD]]
         room.ends[HEAD] = after(room.ends[HEAD], len(forcing))
