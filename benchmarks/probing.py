@@ -2,8 +2,8 @@
 
     python benchmarks/probing.py FILE [--sample N] [--seed N]
 
-Printed: how many puzzles it solves at the root (after hidden singles), how many literals it leaves, CPU time, and p_s on
-the way to the solution of a guide that knows nothing else: what is left in a cell is equally likely.
+Printed: how many puzzles it solves at the root (after hidden singles), how many literals it leaves, CPU time, and p_s
+on the way to the solution of a guide that knows nothing else: what is left in a cell is equally likely.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def main() -> None:
     left, _ = probe(puzzles[0].structure, root.open)
     each = (process_time() - begin) / len(puzzles)
     print(f"{len(puzzles):,} puzzles: {1 - left.any(axis=1).mean():.4f} solved by trying, {each * 1e6:.0f} us each")
-    print(f"open literals: {root.open.sum(axis=1).mean():.1f} after singles, {left.sum(axis=1).mean():.1f} after trying")
+    after = [part.sum(axis=1).mean() for part in (root.open, left)]
+    print(f"open literals: {after[0]:.1f} after singles, {after[1]:.1f} after trying")
     found = evaluate(Tried(), puzzles, level="hidden", seed=said.seed, costed=0, batches=())
     print(f"p_s without a network: {found.overall.p_s:.3f}, at the root {found.root.p_s:.3f}; ", end="")
     print(f"surest cell {found.overall.p_surest:.3f}, at the root {found.root.p_surest:.3f}")

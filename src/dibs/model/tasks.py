@@ -149,8 +149,9 @@ class _Segmented:
     def module(self, finished: bool = False) -> Relational:
         m, t = self.config.model, self.config.train
         rounds = m.inference_rounds if finished and m.inference_rounds else m.rounds
-        sizes = len(self.kinds), self.bounds, *map(len, self.features)
-        return Relational(m.width, rounds, m.rounds * t.segments, m.settled, *sizes, probes=int(m.probes))
+        own = dict(zip(("literal_features", "group_features"), map(len, self.features), strict=True))
+        sizes = {"kinds": len(self.kinds), "bounds": self.bounds, **own, "probes": int(m.probes)}
+        return Relational(m.width, rounds, m.rounds * t.segments, m.settled, **sizes)
 
     def pool(self, batch: Any) -> Pool:
         """The states of a step."""
