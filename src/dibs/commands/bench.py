@@ -155,41 +155,28 @@ def _run(
 
 def _show(store: Store, plan: Experiment, markdown: bool) -> None:
     """The table of all rows, about the instances that every row has; nothing if there are none."""
-    from dibs.bench.summary import COUNTS, summarise
-    from dibs.report import table
-
-    if plan.view in ("sat", "large", "published"):  # means over instances of all sizes would say nothing
-        _show_report(store, markdown)
-        return
-    records = store.records(COUNTS)
-    everywhere = records.group_by("instance").len().filter(len=len(plan.rows))["instance"]
-    shared = records.filter(records["instance"].is_in(everywhere.implode()))
-    if not len(shared):
-        return
-    title = f"{plan.title}: {len(everywhere):,} " + (
-        f"of {plan.choice.puzzles}" if plan.choice.puzzles else "generated"
-    )
-    if plan.choice.relabel is not None:
-        title += f", relabelled by seed {plan.choice.relabel}"
-    if len(shared) < len(plan.rows) * store.manifest["instances"]["count"]:
-        title += f" (of {store.manifest['instances']['count']:,}: the run is not complete)"
-    summaries = summarise(shared)
-    if markdown:
-        print(table.markdown(title, summaries))
-    else:
-        console = screen(table.wide(summaries))
-        console.print(table.terminal(title, summaries, console.width))
-
-
-def _show_report(store: Store, markdown: bool) -> None:
-    """The tables of `dibs report`."""
-    from dibs.report import tabular
+    from dibs.bench.summary import COUNTS
+    from dibs.report import table, tabular
+    from dibs.report.run import Run
     from dibs.report.views import read, section
 
-    tables = section(read(store.folder)).tables
+    if plan.view in ("sat", "large", "published"):  # means over instances of all sizes would say nothing
+        tables = section(read(store.folder)).tables
+    else:
+        run = Run.of(store.manifest, store.records(COUNTS))
+        if not run.done:
+            return
+        tables = (table.figures(_title(plan, run.done, store.manifest["instances"]["count"]), run.summaries),)
+    if markdown:
+        print("\n\n".join(map(tabular.markdown, tables)))
+        return
     console = screen(max(map(tabular.wide, tables), default=80))
     for one in tables:
-        if markdown:
-            print(tabular.markdown(one), end="\n\n")
-        else:
-            console.print(tabular.terminal(one, console.width))
+        console.print(tabular.terminal(one, console.width))
+
+
+def _title(plan: Experiment, done: int, count: int) -> str:
+    title = f"{plan.title}: {done:,} " + (f"of {plan.choice.puzzles}" if plan.choice.puzzles else "generated")
+    if plan.choice.relabel is not None:
+        title += f", relabelled by seed {plan.choice.relabel}"
+    return title + (f" (of {count:,}: the run is not complete)" if done < count else "")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, cast, get_type_hints
 
 from cyclopts import Parameter
 
-from dibs.commands.making import Count, Maker, Seed, command, files, write
+from dibs.commands.making import Count, Seed, command, files, numbered, write
 from dibs.generate.families import OwnFamily
 from dibs.problem import Instance, Problem
 from dibs.problem.stored import to_json
@@ -46,17 +46,13 @@ def command_of(family: OwnFamily) -> Callable[..., int]:
 def _write(family: OwnFamily, how: dict[str, Any], count: int, seed: int, output: Path | None) -> int:
     """`count` instances from `seed` on."""
     target = files(count, output, family.files, ".cnf" if family.formulas else ".json", family.several)
-    named = command(family.name, count, **how, seed=seed)
+    as_formula = numbered(command(family.name, count, **how, seed=seed))
+
+    def make() -> Iterable[Instance]:
+        family.make(seed, **how)  # what makes no sense is said before a file is begun
+        return (family.make(seed + i, **how) for i in range(count))
 
     def text(number: int, one: Instance) -> str:
-        return f"c {named}; number {number + 1}\n{one.format()}" if family.formulas else to_json(cast(Problem, one))
+        return as_formula(number, one) if family.formulas else to_json(cast(Problem, one))
 
-    return write(_seeded(lambda i: family.make(i, **how), count, seed), count, target, text)
-
-
-def _seeded(made: Callable[[int], Instance], count: int, seed: int) -> Maker:
-    def make() -> Iterable[Instance]:
-        made(seed)  # what makes no sense is said before a file is begun
-        return (made(seed + i) for i in range(count))
-
-    return make
+    return write(make, count, target, text)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import App, Parameter
 
+from dibs import generate
 from dibs.commands.families import command_of
-from dibs.commands.making import Count, Looked, Seed, command, files, lines, write
+from dibs.commands.making import Count, Looked, Seed, command, files, lines, numbered, write
 from dibs.commands.source import parse_box
 from dibs.errors import Refused
 from dibs.generate.families import families
-from dibs.problem import InputError, Instance, Sudoku, read_instances
+from dibs.problem import InputError, Sudoku, read_instances
 from dibs.problem.shape import Box, shape
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import SIZES, default_box
@@ -78,24 +79,9 @@ def sudoku(
     if unique and kept is not None:
         raise Refused(f"dibs: kept = {kept}: cells are kept at random, so without unique")
     boxes = _box(size, box)
-    between = _givens(givens)
-
-    def make() -> Iterable[Instance]:
-        from dibs import generate
-
-        return generate.sudoku(
-            count,
-            box=boxes,
-            givens=between,
-            minimal=minimal,
-            symmetric=symmetric,
-            kept=kept,
-            seed=seed,
-            workers=workers,
-        )
-
-    flags = {"givens": givens, "minimal": minimal, "symmetric": symmetric, "kept": kept}
-    named = command("sudoku", count, box=f"{boxes[0]}x{boxes[1]}", **flags, seed=seed)
+    how: dict[str, Any] = {"minimal": minimal, "symmetric": symmetric, "kept": kept, "seed": seed}
+    make = partial(generate.sudoku, count, box=boxes, givens=_givens(givens), workers=workers, **how)
+    named = command("sudoku", count, box=f"{boxes[0]}x{boxes[1]}", givens=givens, **how)
     return lines(make, count, named, output)
 
 
@@ -117,14 +103,8 @@ def latin(
     For example:
       dibs generate latin 20 --order 33 --holes 400 --balanced
     """
-
-    def make() -> Iterable[Instance]:
-        from dibs import generate
-
-        return generate.latin(count, order=order, holes=holes, balanced=balanced, seed=seed)
-
-    named = command("latin", count, order=order, holes=holes, balanced=balanced, seed=seed)
-    return lines(make, count, named, output)
+    how: dict[str, Any] = {"order": order, "holes": holes, "balanced": balanced, "seed": seed}
+    return lines(partial(generate.latin, count, **how), count, command("latin", count, **how), output)
 
 
 @app.command
@@ -147,15 +127,9 @@ def sat(
     For example:
       dibs generate sat 1000 --variables 9 --satisfiable --output 3sat9
     """
-
-    def make() -> Iterable[Instance]:
-        from dibs import generate
-
-        return generate.sat(count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
-
-    named = command("sat", count, variables=variables, clauses=clauses, k=k, satisfiable=satisfiable, seed=seed)
+    how: dict[str, Any] = {"variables": variables, "clauses": clauses, "k": k, "satisfiable": satisfiable, "seed": seed}
     target = files(count, output, f"uf{variables}-", ".cnf", "formulas")
-    return write(make, count, target, lambda i, formula: f"c {named}; number {i + 1}\n{formula.format()}")
+    return write(partial(generate.sat, count, **how), count, target, numbered(command("sat", count, **how)))
 
 
 @app.command
@@ -177,13 +151,8 @@ def low_clue(
       dibs generate low-clue 10 --givens 20
       dibs generate low-clue 10 --start known17.txt
     """
-    begin, looked = _read(start), Looked()
-
-    def make() -> Iterable[Instance]:
-        from dibs import generate
-
-        return generate.low_clue(count, givens=givens, start=begin, seed=seed, progress=looked)
-
+    looked = Looked()
+    make = partial(generate.low_clue, count, givens=givens, start=_read(start), seed=seed, progress=looked)
     return lines(make, count, command("low-clue", count, givens=givens, start=start, seed=seed), output, looked)
 
 
@@ -203,12 +172,7 @@ def hard(
       dibs generate hard 10 --nodes 80 --seed 3
     """
     looked = Looked()
-
-    def make() -> Iterable[Instance]:
-        from dibs import generate
-
-        return generate.hard(count, nodes=nodes, level=level, seed=seed, progress=looked)
-
+    make = partial(generate.hard, count, nodes=nodes, level=level, seed=seed, progress=looked)
     named = command("hard", count, nodes=f"{nodes:g}", level=level, seed=seed)
     return lines(make, count, named, output, looked)
 
@@ -240,14 +204,9 @@ def doubted(
       dibs generate doubted 1000 --guide runs/mine/guide --doubt 0.8
     """
     looked = Looked()
-
-    def make() -> Iterable[Instance]:
-        from dibs import generate
-
-        return generate.doubted(count, _denoiser(guide), doubt=doubt, steps=steps, seed=seed, progress=looked)
-
     named = command("doubted", count, guide=guide, doubt=f"{doubt:g}", steps=steps, seed=seed)
-    return lines(make, count, named, output, looked)
+    how: dict[str, Any] = {"doubt": doubt, "steps": steps, "seed": seed, "progress": looked}
+    return lines(lambda: generate.doubted(count, _denoiser(guide), **how), count, named, output, looked)
 
 
 def _box(size: int | None, box: str | None) -> Box:

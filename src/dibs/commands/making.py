@@ -51,6 +51,11 @@ def lines(make: Maker, count: int, named: str, path: Path | None, looked: Looked
     return write(make, count, target, text, looked)
 
 
+def numbered(named: str) -> Callable[[int, Instance], str]:
+    """Formulas: a comment with the command and the number of each, then the formula."""
+    return lambda number, formula: f"c {named}; number {number + 1}\n{formula.format()}"
+
+
 def files(count: int, output: Path | None, stem: str, suffix: str, what: str) -> Callable[[Terminal], Output]:
     """Standard output or a file for one instance, a folder for more."""
     if count > 1 and output is None:
@@ -151,9 +156,6 @@ def aside(make: Callable[[], Iterable[Made]], stop: Event) -> Iterator[Made]:
 
 def command(kind: str, count: int, /, **flags: object) -> str:
     """The command that makes the same again, for the comment in the first line."""
-    given = [f"--{name}" if value is True else f"--{name} {value}" for name, value in flags.items() if _is_given(value)]
-    return " ".join(["dibs generate", kind, str(count), *given])
-
-
-def _is_given(value: object) -> bool:
-    return value is not None and value is not False
+    given = {name: value for name, value in flags.items() if value is not None and value is not False}
+    texts = [f"--{name}" if value is True else f"--{name} {value}" for name, value in given.items()]
+    return " ".join(["dibs generate", kind, str(count), *texts])

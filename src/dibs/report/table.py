@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from dibs.bench.summary import Interval, Spread, Summary
-from dibs.report import tabular
 from dibs.report.tabular import MISSING, Cell, Column, Line, Tabular, number
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 PARTS = ("mean", "median", "p95")
 CAPTION = " / ".join(PARTS)
@@ -86,21 +81,3 @@ def intervals(title: str, summaries: Sequence[Summary], *, key: str = "intervals
 def within(value: float, interval: Interval) -> str:
     """`12.3 (11.9 to 12.8)`."""
     return f"{number(value)} ({number(interval.low)} to {number(interval.high)})"
-
-
-def wide(summaries: Sequence[Summary]) -> int:
-    """Characters that the table needs with one line to a row."""
-    return tabular.wide(figures("", summaries))
-
-
-def terminal(title: str, summaries: Sequence[Summary], width: int) -> RenderableType:
-    """Where the columns do not fit side by side, the three figures of a cell stand one below the other."""
-    return tabular.terminal(figures(title, summaries), width)
-
-
-def markdown(title: str, summaries: Sequence[Summary]) -> str:
-    return tabular.markdown(figures(title, summaries))
-
-
-def latex(title: str, summaries: Sequence[Summary]) -> str:
-    return tabular.latex(figures(title, summaries))
