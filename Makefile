@@ -94,7 +94,7 @@ cpmpy-suite: $(VENV)/.test-installed
 # The nogood search on ten kinds of problems that fall apart, a million failures each, every nogood verified (hours;
 # CONFLICTS=20000 is a minute).
 soak: $(VENV)/.test-installed
-	$(BIN)/python benchmarks/soak.py $(CONFLICTS)
+	PYTHONPATH=tests/support $(BIN)/python benchmarks/soak.py $(CONFLICTS)
 
 # 10,000 UNSAT answers of dibs' own searches under all options and bad guides, every proof checked (some ten minutes; ANSWERS=500
 # fewer, DRAT_TRIM=program: by drat-trim as well).

@@ -21,7 +21,7 @@ import numpy as np
 from dibs import CNF, Latin, Problem
 from dibs.generate import latin, sat
 from dibs.problem import Instance
-from dibs.search.selfcheck import watched
+from selfcheck import watched
 
 Maker = Callable[[int], Instance]
 

@@ -15,7 +15,7 @@ from dibs.search.nogoods import arrays
 from dibs.search.nogoods.alldifferent import in_matchings, unmatched
 from dibs.search.nogoods.search import Search
 from dibs.search.root import roots
-from dibs.search.selfcheck import Judge, Unsound, watched
+from selfcheck import Judge, Unsound, watched
 
 HOW: dict[str, Any] = {"strategy": "nogoods"}
 

@@ -11,11 +11,11 @@ import dibs
 from dibs import Not, Problem
 from dibs.search.nogoods.layout import completed, ordered, reduced
 from dibs.search.root import roots
-from dibs.search.selfcheck import watched
 from dibs.search.tree.tables import tables
 from guides import BAD, Scored
 from judge import solutions
 from randoms import bounded, tight
+from selfcheck import watched
 
 
 def solved(problem: dibs.Instance, **options: Any) -> dibs.Outcome:

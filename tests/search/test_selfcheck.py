@@ -9,8 +9,8 @@ from dibs import CNF, Options, Problem
 from dibs.search.nogoods import arrays, loop
 from dibs.search.nogoods.search import Search
 from dibs.search.outcome import Status
-from dibs.search.selfcheck import Judge, Unsound, check_state, watched
 from dibs.search.tree.search import TreeSearch
+from selfcheck import Judge, Unsound, check_state, watched
 from soak import KINDS, joined, pigeons, random3, soak
 
 HARD = Options(strategy="nogoods", restart_base=16)

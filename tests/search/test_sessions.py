@@ -16,11 +16,11 @@ from dibs.problem import Instance
 from dibs.problem.words import literal_of, without_givens, words_for
 from dibs.search.nogoods import arrays, incremental, loop
 from dibs.search.nogoods.lines import lines
-from dibs.search.selfcheck import Judge, check_state
 from dibs.session import Handle
 from guides import BAD, Scored
 from judge import _between, clauses
 from randoms import bounded, cnf, problem, sudoku, tight
+from selfcheck import Judge, check_state
 
 
 class Double:
