@@ -9,13 +9,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from dibs.dtypes import Floats, Ints
 
 if TYPE_CHECKING:
     import polars as pl
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 COUNTS = ("row", "instance", "status", "nodes", "backtracks", "asks", "calls", "depth", "search_seconds",
           "model_seconds", "path_place", "options", "version", "machine")  # fmt: skip

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Values
 from dibs.generate.check import engine_of
 from dibs.problem.shape import Shape, shape
 from dibs.problem.sudoku import Sudoku
 
-Values = NDArray[np.uint8]
 _NINE = shape(9, (3, 3))
 
 

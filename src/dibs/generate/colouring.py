@@ -10,13 +10,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Ints
 from dibs.problem.own import Bounds, Problem
 
 SEVERAL, FILES = "graphs", "graph-"
 Kind = Literal["flat", "geometric"]
-Ints = NDArray[np.int64]
 
 TRIES = 200  # swaps for each edge that is there twice
 

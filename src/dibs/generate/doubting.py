@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Floats, Values
 from dibs.generate.canonical import canonical_forms, nine, shuffled
 from dibs.generate.check import engine_of
 from dibs.generate.moves import completions, reduced, rests
@@ -18,9 +18,6 @@ from dibs.generate.sudokus import FEWEST, check_count, sudoku
 from dibs.guide.steps import LogProbabilities
 from dibs.problem.shape import shape
 from dibs.problem.sudoku import Sudoku
-
-Values = NDArray[np.uint8]
-Floats = NDArray[np.float64]
 
 LITTER = 4096  # random puzzles that one round begins with
 COSTLY = 320  # of these, the ones that cost most nodes are shown to the guide

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Values
 from dibs.generate.canonical import canonical_forms, nine, shuffled
 from dibs.generate.check import engine_of
 from dibs.generate.moves import completions, reduced, rests
@@ -14,8 +15,6 @@ from dibs.generate.sudokus import FEWEST, check_count, sudoku
 from dibs.problem.shape import shape
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import Sudoku
-
-Values = NDArray[np.uint8]
 
 SIZE = 24  # puzzles in one population
 RESTS = 12  # ways of taking clues away from a parent that one step looks at

@@ -7,16 +7,14 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Values
 from dibs.generate.canonical import canonical_forms, nine
 from dibs.generate.check import uniqueness
 from dibs.generate.moves import completions, reduced, subsets, without
 from dibs.generate.sudokus import check_count, sudoku
 from dibs.problem.shape import shape
 from dibs.problem.sudoku import Sudoku
-
-Values = NDArray[np.uint8]
 
 FEWEST = 17  # no puzzle with 16 clues has one solution (McGuire, Tugemann and Civario 2012)
 # Moves (clues taken away, clues put in) of a puzzle above the wanted number, and of one that has reached it.

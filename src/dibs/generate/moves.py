@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Values
 from dibs.generate.check import engine_of, solution_of, uniqueness
 from dibs.problem.shape import shape
 from dibs.problem.structure import Level
@@ -22,7 +23,6 @@ from dibs.problem.structure import Level
 if TYPE_CHECKING:
     from dibs.search.root import Root
 
-Values = NDArray[np.uint8]
 Cells = NDArray[np.int64]
 
 LISTED = {1: 32, 2: 512}  # by clues put in: solutions of the rest that are listed at first

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Values
 from dibs.generate.check import engine_of, still_unique, uniqueness
 from dibs.generate.parallel import in_order
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.sudoku import Sudoku, check_box
 from dibs.search.contract import Asks, Guide
 
-Values = NDArray[np.uint8]
 Places = NDArray[np.int64]
 
 LARGEST = 25

@@ -7,13 +7,11 @@ and some are away. A plan is hidden in it, so it can be completed, in one way or
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Ints
 from dibs.problem.own import Bounds, Problem
 
 SEVERAL, FILES = "timetables", "week-"
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def timetable(

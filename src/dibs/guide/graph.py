@@ -12,9 +12,9 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dibs.compiled import entry
+from dibs.dtypes import Bools, Floats32, Ints
 from dibs.guide.card import GROUPS, NO_FEATURES, PLAIN, TINY, OwnFeatures
 from dibs.guide.relations import Cells, cells_of
 from dibs.problem.structure import Structure, per_structure
@@ -22,10 +22,6 @@ from dibs.problem.structure import Structure, per_structure
 # Of groups; rows and columns are one kind, so that a transposed grid is the same graph. In a formula the variables are
 # cells, and the clauses are lines. Other families have kinds of their own, the cells first.
 KINDS = GROUPS
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float32]
 
 
 class Groups(NamedTuple):
@@ -36,8 +32,8 @@ class Groups(NamedTuple):
     kind: Ints  # [groups] of each group: an index of the kinds, ascending
     least: Ints  # [groups] at least so many members are true
     most: Ints  # [groups] and at most
-    literal_features: Floats  # [L, features] numbers of the user's own
-    group_features: Floats  # [groups, features] the same
+    literal_features: Floats32  # [L, features] numbers of the user's own
+    group_features: Floats32  # [groups, features] the same
 
 
 class Graph(NamedTuple):
@@ -48,7 +44,7 @@ class Graph(NamedTuple):
 
     # For each kind the sums of 1/size and 1/size^2 of the literal's groups of it, where bounds count also of what they
     # need and have room for, over size; 1; and what the user has said of the literal
-    features: Floats  # [N, features]
+    features: Floats32  # [N, features]
     member: Ints  # [E] literals, group by group
     start: Ints  # [G] where each group's members begin
     link: Ints  # [E] groups, literal by literal
@@ -59,7 +55,7 @@ class Graph(NamedTuple):
     literal: Ints  # [N] its number in the structure
     least: Ints  # [G] open members that a group needs
     most: Ints  # [G] and has room for
-    group_features: Floats  # [G, group features] what the user has said of each group
+    group_features: Floats32  # [G, group features] what the user has said of each group
 
 
 class Named(NamedTuple):
@@ -124,7 +120,7 @@ def own_features(structures: Iterable[Structure]) -> OwnFeatures:
     return OwnFeatures(*(tuple((name, by if by > TINY else 1.0) for name, by in sorted(one.items())) for one in most))
 
 
-def _scaled(columns: Mapping[str, Floats], names: tuple[tuple[str, float], ...], count: int) -> Floats:
+def _scaled(columns: Mapping[str, Floats32], names: tuple[tuple[str, float], ...], count: int) -> Floats32:
     """[count, names] the numbers of each name over what it is divided by."""
     found = np.zeros((count, len(names)), np.float32)
     for i, (name, by) in enumerate(names):

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Ints
 from dibs.problem.structure import Structure, per_structure
-
-Ints = NDArray[np.int64]
 
 
 class Lists(NamedTuple):

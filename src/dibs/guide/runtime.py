@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Floats32
 from dibs.errors import InputError
 from dibs.guide.card import AGAIN, BOUNDED, CARD, ONNX, PLAIN, WEIGHTS, Card
 from dibs.guide.codec import check_vocabulary, encode, from_true
@@ -27,9 +28,6 @@ from dibs.wording import one_line
 if TYPE_CHECKING:
     from dibs.guide.graph import Graph
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float32]
-
 GRIDS = ("sudoku", "latin")
 GPU, CPU = "CUDAExecutionProvider", "CPUExecutionProvider"
 SILENT = 4  # what ONNX Runtime has to say is raised, in one line
@@ -41,7 +39,7 @@ class Backend(Protocol):
     def refusal(self, structure: Structure) -> str | None:
         """Why problems of this structure cannot be taken, in a line that names what can; None if they can."""
 
-    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
         """Raw logits [n, L] of the states with the literals `open_` and `true` [n, L]; only open literals matter."""
 
     def example(self) -> tuple[Structure, Bools, Bools]:
@@ -114,7 +112,7 @@ class Session:
                 str(self.path),
             )
 
-    def run(self, shape: tuple[int, ...], **inputs: NDArray[Any]) -> Floats:
+    def run(self, shape: tuple[int, ...], **inputs: NDArray[Any]) -> Floats32:
         """The logits, float32 of `shape`."""
         try:
             [logits] = self._session.run(["logits"], inputs)
@@ -122,7 +120,7 @@ class Session:
             raise InputError(f"failed: {one_line(error)}", str(self.path)) from None
         if logits.shape != shape or logits.dtype != np.float32:
             raise InputError(f"returned {logits.dtype} {logits.shape}, not float32 {shape}", str(self.path))
-        found: Floats = logits
+        found: Floats32 = logits
         return found
 
 
@@ -169,7 +167,7 @@ class OwnNetwork(Graphs):
         self.network = loaded(folder / WEIGHTS, card)
         self.per = BOUNDED if card.config.get("bounds") else PLAIN
 
-    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
         import torch
 
         from dibs.guide.graph import graph_of, groups_of
@@ -201,7 +199,7 @@ class Compiled(Graphs):
         except (SafetensorError, TypeError, ValueError) as error:
             raise InputError(f"cannot be loaded: {one_line(error)}; {AGAIN}", str(path)) from None
 
-    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
         return self.model.logits(structure, open_, true)
 
 
@@ -220,13 +218,13 @@ class Relational(Graphs):
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
         self.threads = threads
 
-    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
         if self.pool is None or len(open_) < self.threads:
             return self._part(structure, open_, true)
         parts = np.array_split(open_, self.threads), np.array_split(true, self.threads)
         return np.concatenate(list(self.pool.map(partial(self._part, structure), *parts)))
 
-    def _part(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+    def _part(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
         from dibs.guide.graph import graph_of, groups_of
 
         found = graph_of(groups_of(structure, self.kinds, self.own), open_, true, len(self.kinds), self.per)
@@ -291,7 +289,7 @@ class Transformer:
         hint = ": use --guide relational" if structure.family in ("sudoku", "latin") else ""
         return f"these weights take {self.size}x{self.size} Sudokus; this puzzle is {_described(structure)}{hint}"
 
-    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+    def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
         tokens = encode(from_true(true, self.size), self.size, self.vocabulary)
         grid = (len(tokens), self.cells, self.size)
         seen = {"open": open_.reshape(grid).astype(np.float32)} if self.candidates else {}

@@ -19,20 +19,17 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Floats32
 from dibs.guide.relations import relations
 from dibs.problem.structure import Structure
 from dibs.search.contract import Asks
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float32]
 
 
 class LogProbabilities(Protocol):
     """All that a score needs of a model, a trained one or your own."""
 
-    def log_probabilities(self, structure: Structure, open_: Bools, true: Bools, /) -> Floats:
+    def log_probabilities(self, structure: Structure, open_: Bools, true: Bools, /) -> Floats32:
         """[n, L] for the states with the literals `open_` and `true` [n, L].
 
         For an open literal the log of its probability within its cell (decision group), over the cell's open
@@ -46,7 +43,7 @@ def refusal(model: LogProbabilities, structure: Structure) -> str | None:
     return None if says is None else says(structure)
 
 
-def denoise(model: LogProbabilities, asks: Asks, steps: int) -> Floats:
+def denoise(model: LogProbabilities, asks: Asks, steps: int) -> Floats32:
     """[n, L] log-probabilities of the last of `steps` passes."""
     open_, true = asks.open.copy(), asks.true.copy()  # asks are for reading, and a model may do as it likes
     if steps == 1:
@@ -67,7 +64,7 @@ def denoise(model: LogProbabilities, asks: Asks, steps: int) -> Floats:
     return last
 
 
-def _asked(model: LogProbabilities, structure: Structure, open_: Bools, true: Bools) -> Floats:
+def _asked(model: LogProbabilities, structure: Structure, open_: Bools, true: Bools) -> Floats32:
     found = np.asarray(model.log_probabilities(structure, open_, true))
     if found.shape != open_.shape or found.dtype.kind != "f":
         raise ValueError(

@@ -5,38 +5,36 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Floats32
 from dibs.guide.card import BOUNDED, PLAIN
 from dibs.guide.graph import KINDS
 from dibs.guide.tiles import COLUMNS
-
-Floats = NDArray[np.float32]
 
 
 class Weights(NamedTuple):
     """The weights of `dibs.model.relational.Relational`, transposed for products from the right and padded to tiles."""
 
-    enter: Floats  # [features, w]
-    given: Floats  # [features, w]
-    norm: Floats  # [2, w] scale and shift
-    pre: Floats  # [w, w]
-    pre_bias: Floats  # [w]
-    inner: Floats  # [kinds, w, w]
-    inner_bias: Floats  # [kinds, w]
-    message: Floats  # [kinds, w, w]
-    own: Floats  # [w, w]
-    out: Floats  # [w, w]
-    out_bias: Floats  # [w]
-    last: Floats  # [2, w]
-    score: Floats  # [w]
-    score_bias: Floats  # [1] says something where a cell may stay empty; elsewhere it is 0
-    about: Floats  # [kinds, group features, w]
+    enter: Floats32  # [features, w]
+    given: Floats32  # [features, w]
+    norm: Floats32  # [2, w] scale and shift
+    pre: Floats32  # [w, w]
+    pre_bias: Floats32  # [w]
+    inner: Floats32  # [kinds, w, w]
+    inner_bias: Floats32  # [kinds, w]
+    message: Floats32  # [kinds, w, w]
+    own: Floats32  # [w, w]
+    out: Floats32  # [w, w]
+    out_bias: Floats32  # [w]
+    last: Floats32  # [2, w]
+    score: Floats32  # [w]
+    score_bias: Floats32  # [1] says something where a cell may stay empty; elsewhere it is 0
+    about: Floats32  # [kinds, group features, w]
 
     @classmethod
     def of(
         cls,
-        tensors: dict[str, Floats],
+        tensors: dict[str, Floats32],
         width: int,
         number: int = len(KINDS),
         literal_features: int = 0,
@@ -69,7 +67,7 @@ class Weights(NamedTuple):
         )
         return cls(*map(aligned, found))
 
-    def tensors(self, width: int) -> dict[str, Floats]:
+    def tensors(self, width: int) -> dict[str, Floats32]:
         """The way back: by the names in the module, without the padding."""
         inner, message = self.inner[:, :width, :width], self.message[:, :width, :width]
         found = {"score.weight": self.score[None, :width], "score.bias": self.score_bias}
@@ -86,7 +84,7 @@ class Weights(NamedTuple):
         return {name: np.ascontiguousarray(tensor) for name, tensor in found.items()}
 
 
-def _check(tensors: dict[str, Floats], width: int, kinds: int, literal_features: int, group_features: int) -> None:
+def _check(tensors: dict[str, Floats32], width: int, kinds: int, literal_features: int, group_features: int) -> None:
     """Exactly the tensors of a module of this width, none missing, none too many."""
     square, line = (width, width), (width,)
     enter: Any = tensors.get("enter.weight")
@@ -107,13 +105,13 @@ def _check(tensors: dict[str, Floats], width: int, kinds: int, literal_features:
         raise ValueError(f"{wrong[0]} is not as in a relational denoiser of width {width}")
 
 
-def _padded(array: Floats, *axes: int) -> Floats:
+def _padded(array: Floats32, *axes: int) -> Floats32:
     """Zeros after the end of each axis that has a 1, up to whole tiles: they stay 0 through all rounds."""
     extra = [(0, -size % COLUMNS * axis) for size, axis in zip(array.shape, axes, strict=True)]
     return np.ascontiguousarray(np.pad(array, extra), np.float32)
 
 
-def aligned(array: Floats) -> Floats:
+def aligned(array: Floats32) -> Floats32:
     """A copy that begins on a line of the cache: otherwise each vector of a tile lies across two of them."""
     room = np.empty(array.size + COLUMNS, np.float32)
     begin = -room.ctypes.data % (room.itemsize * COLUMNS) // room.itemsize

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Values
 from dibs.problem.shape import Shape
 from dibs.problem.symbols import MOST_SYMBOLS, VALUE_OF
 
-Values = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 Bits = NDArray[np.unsignedinteger[Any]]
 

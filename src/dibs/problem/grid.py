@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dibs.dtypes import Values
 from dibs.problem import batch
 from dibs.problem.filled import Filled
 from dibs.problem.shape import Box, Shape, shape
@@ -26,8 +27,6 @@ from dibs.problem.symbols import (
 )
 from dibs.problem.text import InputError
 from dibs.wording import plural
-
-Values = NDArray[np.uint8]
 
 
 class Grid(Instance):

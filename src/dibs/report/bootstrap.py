@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dibs.bench.summary import DRAWS
+from dibs.dtypes import Floats
 from dibs.report.tabular import MISSING, percent, signed
-
-Floats = NDArray[np.float64]
 
 UNITS = 5_000  # that are drawn from
 CHUNK = 50  # draws whose weights are held at once

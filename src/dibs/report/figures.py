@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Floats
 from dibs.problem.text import InputError
 
 if TYPE_CHECKING:
     from dibs.report.section import Picture
-
-Floats = NDArray[np.float64]
 
 COLUMN = 3.4  # inches: one column of a paper
 SMALL = 7  # points, of legends and labels within a figure

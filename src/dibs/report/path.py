@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Floats, Ints
+
 if TYPE_CHECKING:
     import polars as pl
-
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 ENVELOPE = 0.99  # of the states that the bound of Theorem 4 must cover
 FEWEST = 30  # states of a depth from which a share is worth a figure

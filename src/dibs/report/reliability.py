@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Floats
 from dibs.problem.text import InputError
 from dibs.report.figures import COLUMN, SMALL, plain, ready
 from dibs.report.figures import STYLE as STYLE
@@ -15,8 +16,6 @@ from dibs.writing import explained, replacing
 
 if TYPE_CHECKING:
     from dibs.study.reliability import Reliability
-
-Floats = NDArray[np.float64]
 
 SUFFIXES = (".svg", ".png", ".pdf")
 INCHES = COLUMN, 4.2

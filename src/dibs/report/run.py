@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dibs.bench.experiment import PUZZLES
 from dibs.bench.kinds import InstanceKind
 from dibs.bench.records import Store
 from dibs.bench.summary import COUNTS, Summary, summarise
+from dibs.dtypes import Floats
 
 if TYPE_CHECKING:
     import polars as pl
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,9 @@ from math import floor, log10
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Floats
 from dibs.study.ledger import Tree
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 DEEP = 3  # levels of a failing branch from which on it is called deep
 FINEST = 0.8  # units: a narrower branch is drawn as one line

@@ -8,14 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Floats32, Ints
 from dibs.guide.steps import LogProbabilities, denoise
 from dibs.problem.structure import Structure
 from dibs.search.contract import Asks
 from dibs.study.reliability import Reliability
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -78,11 +75,11 @@ class Cells(NamedTuple):
 
     open: Bools  # [n, cells] whether it has an open value
     first: Ints  # [n, cells] its likeliest open value, counted from its first literal
-    best: Floats  # [n, cells] the log-probability of that; -inf where nothing is open
+    best: Floats32  # [n, cells] the log-probability of that; -inf where nothing is open
     surest: Ints  # [n] the open cell where that is highest
 
 
-def cells_of(structure: Structure, open_: Bools, found: Floats) -> Cells:
+def cells_of(structure: Structure, open_: Bools, found: Floats32) -> Cells:
     """Of the states with the literals `open_` [n, L] and the log-probabilities `found` [n, L]."""
     values = np.where(open_, found, -np.inf).reshape(len(open_), structure.decisions, -1)  # literals go cell by cell
     first, best = values.argmax(axis=2), values.max(axis=2)
@@ -103,7 +100,7 @@ class Order(NamedTuple):
         return np.bincount(self.state[self.ahead], minlength=len(self.right))
 
 
-def order_of(scores: Floats, candidates: Bools, truth: Bools) -> Order:
+def order_of(scores: Floats32, candidates: Bools, truth: Bools) -> Order:
     """Of states with the solutions `truth`; all are [n, L]."""
     right = (candidates & truth).argmax(axis=1)
     state, literal = (candidates & ~truth).nonzero()

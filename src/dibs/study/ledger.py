@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Ints
 from dibs.guide.lazy import LazyGuide
 from dibs.problem.structure import Instance, by_structure
 from dibs.search.contract import Guide, Ranks, as_guide
@@ -31,8 +31,6 @@ from dibs.search.tree.tables import DOMAIN, Tables, tables
 from dibs.study.listener import Listener, Ranking
 from dibs.study.siblings import Measured, Report, Sibling, Stopped, measure
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Ranked = Literal["asked", "kept", "no"]
 
 LIMIT = 100_000  # nodes of one sibling that was not entered; a larger one is cut there

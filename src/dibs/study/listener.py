@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Bools
 from dibs.guide.score import DiBS
 from dibs.guide.steps import denoise
 from dibs.search.contract import Around, Asks, Guide
 from dibs.search.tree.search import TreeSearch
 
-Bools = NDArray[np.bool_]
 Bits = NDArray[np.uint8]
 
 BATCH = 1024  # states that a denoiser is asked about again at once

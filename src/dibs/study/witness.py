@@ -10,15 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Floats32
 from dibs.guide import Asks, DiBS
 from dibs.guide.steps import denoise
 from dibs.problem import InputError, Instance
 from dibs.problem.structure import Structure, by_structure
 from dibs.search.contract import Around
 from dibs.study.judge import cells_of, order_of
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float32]
 
 BATCHES = 64  # of the guide that are judged at once: memory is bounded
 
@@ -40,8 +38,8 @@ class Seen(NamedTuple):
     open: Bools  # [n, L] as in `Asks`
     candidates: Bools
     selecting: bool
-    found: Floats  # [n, L] log-probabilities
-    scores: Floats  # [n, L]
+    found: Floats32  # [n, L] log-probabilities
+    scores: Floats32  # [n, L]
 
 
 class Witness(Around):
@@ -59,7 +57,7 @@ class Witness(Around):
         self._truth = solutions(instances, unique=path_only)
         self._seen: list[Seen] = []
 
-    def rank(self, asks: Asks) -> Floats:
+    def rank(self, asks: Asks) -> Floats32:
         place = np.array([self._place[id(instance)] for instance in asks.instances])
         truth = np.stack([self._truth[i] for i in place])
         on = np.flatnonzero(truth.any(axis=1) & ~(asks.true & ~truth).any(axis=1))
@@ -77,7 +75,7 @@ class Witness(Around):
         every[on] = scores
         return every
 
-    def _put_aside(self, asks: Asks, place: NDArray[np.int64], found: Floats, scores: Floats) -> None:
+    def _put_aside(self, asks: Asks, place: NDArray[np.int64], found: Floats32, scores: Floats32) -> None:
         if len(asks):
             self._seen.append(Seen(place, asks.structure, asks.open, asks.candidates, asks.selecting, found, scores))
 

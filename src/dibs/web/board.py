@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dibs.contradiction import why
+from dibs.dtypes import Bools
 from dibs.problem import CNF, InputError, Instance, Sudoku
 from dibs.problem.grid import cell_name
 from dibs.problem.shape import Box
@@ -17,8 +17,6 @@ from dibs.search.outcome import Status
 from dibs.search.root import roots
 from dibs.web import limits
 from dibs.wording import plural
-
-Bools = NDArray[np.bool_]
 
 
 def instance_of(family: str, text: str, box: Box | None = None) -> Sudoku | CNF:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Floats32
 from dibs.guide.score import DiBS
 from dibs.guide.steps import LogProbabilities, denoise
 from dibs.problem import CNF, Sudoku
@@ -17,9 +18,6 @@ from dibs.search.outcome import Status
 from dibs.solving import solve
 from dibs.web.board import root
 
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float32]
-
 JUDGED = 5_000  # nodes in which the solution is sought that beliefs are judged by
 
 
@@ -28,9 +26,9 @@ class _Passes:
 
     def __init__(self, model: LogProbabilities) -> None:
         self.model = model
-        self.answers: list[Floats] = []
+        self.answers: list[Floats32] = []
 
-    def log_probabilities(self, structure: Structure, open_: Bools, true: Bools) -> Floats:
+    def log_probabilities(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
         found = self.model.log_probabilities(structure, open_, true)
         self.answers.append(found)
         return found

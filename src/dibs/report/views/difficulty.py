@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dibs.dtypes import Floats
 from dibs.report import table
 from dibs.report.bootstrap import Change, changes
 from dibs.report.figures import COLUMN, GREY, legend, pens
@@ -15,8 +15,6 @@ from dibs.report.published import DIFFICULTY, REVERSED
 from dibs.report.run import Run
 from dibs.report.section import Picture, Section
 from dibs.report.tabular import MISSING, Cell, Column, Line, Tabular, number
-
-Floats = NDArray[np.float64]
 
 METRICS = ("nodes", "backtracks", "time")
 LCV = (

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.bench.kinds import InstanceKind
+from dibs.dtypes import Bools, Floats
 from dibs.report.figures import COLUMN, GREY, SMALL, legend, pens, thousands, whole
 from dibs.report.run import Run
 from dibs.report.section import Picture, Section
 from dibs.report.tabular import MISSING, Column, Line, Tabular, number
 from dibs.report.tabular import Cell as Text
-
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 SHARES = {"p50": 0.5, "p95": 0.95}
 COUNTS = "conflicts or nodes"  # what each kind of search counts: they do not compare

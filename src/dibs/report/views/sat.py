@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.bench.summary import Interval, mean_interval
+from dibs.dtypes import Floats
 from dibs.report import table
 from dibs.report.bootstrap import change
 from dibs.report.figures import COLUMN, MOST, legend, pens, thousands, whole
@@ -17,8 +18,6 @@ from dibs.report.published import GLUCOSE, TABLE3, Formulas
 from dibs.report.run import Run
 from dibs.report.section import Picture, Section
 from dibs.report.tabular import MISSING, Cell, Column, Line, Tabular, number
-
-Floats = NDArray[np.float64]
 
 NODES = "nodes: values tried + 1, as the paper counts them"
 PUBLISHED = (

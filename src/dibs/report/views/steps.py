@@ -17,9 +17,6 @@ from dibs.report.run import Run
 from dibs.report.section import Picture, Section
 from dibs.report.tabular import MISSING, Cell, Column, Line, Tabular, percent
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
 METRICS = ("time", "model", "nodes", "backtracks")
 NAMES = {"time": "time", "model": "model time", "nodes": "nodes", "backtracks": "backtracks"}
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Bools, Floats
 from dibs.report import table
 from dibs.report.figures import COLUMN, GREY, MOST, PENS, legend, pens, thousands, whole
 from dibs.report.path import (
@@ -25,9 +26,6 @@ from dibs.report.path import (
 from dibs.report.run import Run
 from dibs.report.section import Picture, Section
 from dibs.report.tabular import MISSING, Cell, Column, Line, Tabular, number
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 DEPTHS = ((0, 0), (1, 1), (2, 2), (3, 4), (5, 6), (7, 9), (10, 14), (15, None))  # that share a line
 MOST_ARITY = 5  # this arity and all above it share a line

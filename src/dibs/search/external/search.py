@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.clock import Late, never
+from dibs.dtypes import Bools
 from dibs.problem.structure import Instance
 from dibs.search.contract import Asks, Searcher, checked
 from dibs.search.external.formula import encode
@@ -23,8 +24,6 @@ from dibs.search.external.wishes import wishes
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
 from dibs.search.root import roots
-
-Bools = NDArray[np.bool_]
 
 
 class EngineSearch(Searcher):

@@ -8,10 +8,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.dtypes import Bools
 from dibs.problem.structure import Level, Need, Structure, by_value
 from dibs.search.nogoods.arrays import Problem
-
-Bools = NDArray[np.bool_]
 
 _whole: WeakKeyDictionary[Structure, dict[Level, tuple[Problem, NDArray[np.int64]]]] = WeakKeyDictionary()
 
