@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class Refused(Exception):
     """Options or arguments that make no sense: one line for the user, exit code 2."""
@@ -42,3 +45,14 @@ class InputError(ValueError):
         # Only the first line of a text can begin further right than its file's line does.
         column = self.column + (columns if line == 1 else 0) if self.column is not None else None
         return InputError(self.message, file, line + lines, column)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """What makes no sense becomes the line of a command; an InputError names its place itself."""
+    try:
+        yield
+    except InputError:
+        raise
+    except ValueError as error:
+        raise Refused(f"dibs: {error}") from None

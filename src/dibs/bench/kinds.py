@@ -16,6 +16,7 @@ from dibs import generate
 from dibs.generate.families import OwnFamily, families
 from dibs.problem import InputError, Instance
 from dibs.problem.latin import LARGEST as LARGEST_LATIN
+from dibs.ranges import checked_number
 from dibs.search.guidance import suited_to
 from dibs.sets import SETS, how
 
@@ -63,9 +64,9 @@ class InstanceKind:
             raise ValueError(f"balanced = {self.balanced!r}: choose true or false")
         if self.trained is not None and not isinstance(self.trained, str):
             raise ValueError(f"trained = {self.trained!r}: it must be the name of a guide, or its folder")
-        _whole("order", self.order, 1, LARGEST_LATIN)
-        _whole("variables", self.variables, LEAST, None)
-        _whole("size", self.size, 4, LARGEST_SUDOKU)
+        for name, least, most in (("order", 1, LARGEST_LATIN), ("variables", LEAST, None), ("size", 4, LARGEST_SUDOKU)):
+            if (value := getattr(self, name)) is not None:
+                checked_number(name, value, least, most, whole=True)
         if self.size is not None and isqrt(self.size) ** 2 != self.size:
             raise ValueError(f"size = {self.size}: boxes are square, choose 4, 9, 16, 25 or 36")
         if self.family == "published" and self.set not in SETS:
@@ -169,11 +170,3 @@ class InstanceKind:
 
 def _number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _whole(name: str, value: Any, least: int, most: int | None) -> None:
-    if value is None:
-        return
-    if type(value) is not int or value < least or (most is not None and value > most):
-        span = f", {least} or more" if most is None else f" from {least} to {most}"
-        raise ValueError(f"{name} = {value!r}: it must be a whole number{span}")

@@ -36,7 +36,7 @@ from dibs.search.oracle import Oracle
 from dibs.search.plan import Plan
 from dibs.search.solver import BLOCK as TOGETHER
 from dibs.search.solver import Solver
-from dibs.study.witness import Path, Witness
+from dibs.study.witness import Witness
 
 BLOCK = 256  # instances of a task
 TURN = 64  # instances that a plain row takes before the next row's turn
@@ -143,8 +143,9 @@ class Bench:
             return
         self.guides = [self._guide(row) for row in experiment.rows]
         shapes = {(one.structure.family, one.structure.literals): one for one in reversed(instances.every)}
-        for number in range(len(self.guides)):
-            self._warm(number, list(shapes.values()))
+        for row, own in zip(experiment.rows, self.guides, strict=True):
+            # Compile, or load, what a row needs for such instances: that must not be a record's time.
+            self._outcomes(row, own, list(shapes.values()), range(len(shapes)), brief=True)
 
     def _throwaway(self) -> dict[str | None, list[Instance]]:
         """An instance of each shape that is not searched for a record, or, of a list, the first one of that shape.
@@ -176,11 +177,6 @@ class Bench:
             if reason := model.refusal(structure):
                 raise InputError(f"row {row.name!r}: {reason}")
         return DiBS(model, wanted.alpha, wanted.steps)
-
-    def _warm(self, number: int, some: Sequence[Instance]) -> None:
-        """Compile, or load, what a row needs for such instances: that must not be a record's time."""
-        row, guide = self.experiment.rows[number], self.guides[number]
-        self._outcomes(row, guide, some, range(len(some)), brief=True)
 
     def tasks(self, done: Iterable[tuple[str, int]]) -> list[Task]:
         """All that is missing: of every `BLOCK` instances first the rows that take turns, then each guided row."""
@@ -263,7 +259,8 @@ class Bench:
         witness = Witness(guide, some, path_only=row.asked == "path")
         block = TOGETHER if row.options.guide_after is None else 1
         outcomes = _solved(Solver(plan, witness), some, places, block)
-        return outcomes, _path_columns(witness.paths())
+        paths = witness.paths()
+        return outcomes, {f"path_{what}": [getattr(path, what) for path in paths] for what in ("p", "place", "sure")}
 
     def _columns(self, row: Row, places: Sequence[int], outcomes: Sequence[Outcome]) -> Columns:
         count = len(outcomes)
@@ -301,14 +298,6 @@ def _solved(solver: Solver, some: Sequence[Instance], places: Sequence[int], blo
     outcomes = [outcome for outcome in solver.run(some, places, block) if outcome]
     assert len(outcomes) == len(some)  # nobody stops it
     return outcomes
-
-
-def _path_columns(paths: Sequence[Path]) -> Columns:
-    return {
-        "path_p": [path.p for path in paths],
-        "path_place": [path.place for path in paths],
-        "path_sure": [path.sure for path in paths],
-    }
 
 
 def _ledgers(some: Sequence[Instance], options: Options, guide: DiBS | None) -> tuple[list[Outcome], Columns]:

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from dibs.commands.solve import COMPILING
 from dibs.commands.terminal import Meter, Terminal, pace, screen
-from dibs.errors import Refused
+from dibs.errors import Refused, refusing
 from dibs.search.tree import kernel_ready
 
 if TYPE_CHECKING:
@@ -74,10 +74,8 @@ def bench(
         raise Refused(f"dibs: {experiment} has no [quick] sample: use --sample N")
     base = plan.quick if quick and plan.quick else plan.choice
     given: dict[str, Any] = {"puzzles": puzzles, "sample": sample, "seed": seed, "relabel": relabel}
-    try:
+    with refusing():
         plan = replace(plan, choice=replace(base, **{k: v for k, v in given.items() if v is not None}))
-    except ValueError as error:
-        raise Refused(f"dibs: {error}") from None
     guides(plan)  # before instances are generated: one that is not there raises
     engines(plan)
     if plan.interleave and (cluster is not None or (workers or 1) > 1):

@@ -13,7 +13,7 @@ from dibs.commands import source
 from dibs.commands.fields import Flags, Given
 from dibs.commands.solve import COMPILING, LOADING
 from dibs.commands.terminal import Meter, Terminal, show
-from dibs.errors import Refused
+from dibs.errors import Refused, refusing
 from dibs.explaining import SIBLING, searches
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.reading import Family
@@ -82,11 +82,9 @@ def explain(
         if is_stored(text.source):
             own = {"compare": compare, "line": line, "policy": policy, "family": family, "box": box}
             return _again(text.source, {**own, **flags}, limit, svg, json)
-    try:
+    with refusing():
         number, instance = only(text, line, family, box)
         wanted = searches(instance, policy, flags, compare)
-    except ValueError as error:
-        raise error if isinstance(error, InputError) else Refused(f"dibs: {error}") from None
     found = _Work(instance, InputError("", text.label, number), limit).every(wanted)
     return _show(instance, number, found, svg, json)
 

@@ -14,8 +14,8 @@ from cyclopts import Parameter
 from dibs.commands.interrupt import Interrupt
 from dibs.commands.output import FileOutput, FolderOutput, Output, writing
 from dibs.commands.terminal import Meter, Terminal, pace
-from dibs.errors import Refused
-from dibs.problem import InputError, Instance, Latin
+from dibs.errors import Refused, refusing
+from dibs.problem import Instance, Latin
 from dibs.search.tree import kernel_ready
 
 READ_AHEAD = 64
@@ -109,12 +109,8 @@ def write(
 
 def _checked(made: Iterator[Instance]) -> Iterator[Instance]:
     """The same; parameters out of range raise before anything is written."""
-    try:
+    with refusing():
         first = next(made, None)
-    except InputError:
-        raise
-    except ValueError as error:
-        raise Refused(f"dibs: {error}") from None
     return chain([] if first is None else [first], made)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 from cyclopts import Parameter
 
 from dibs.commands.terminal import Meter, Terminal
-from dibs.errors import Refused
+from dibs.errors import Refused, refusing
 from dibs.problem import InputError
 
 if TYPE_CHECKING:
@@ -137,20 +137,17 @@ def _from_instances(
     folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder), _Phases() as screen:
         try:
-            found = run(
-                source,
-                20.0 if minutes is None else minutes,
-                folder,
-                seed=seed or 0,
-                instances=instances,
-                network=network,
-                resume=resume,
-                report=screen.show,
-            )
-        except ValueError as error:
-            if isinstance(error, InputError):
-                raise
-            raise Refused(f"dibs: {error}") from None
+            with refusing():
+                found = run(
+                    source,
+                    20.0 if minutes is None else minutes,
+                    folder,
+                    seed=seed or 0,
+                    instances=instances,
+                    network=network,
+                    resume=resume,
+                    report=screen.show,
+                )
         except KeyboardInterrupt:
             screen.terminal.close()
             said = {"minutes": minutes, "instances": instances, "seed": seed, "network": network}

@@ -12,8 +12,7 @@ from dibs.commands.answer import SAT_CODES
 from dibs.commands.explain import only
 from dibs.commands.tally import duration
 from dibs.commands.terminal import Meter, Terminal
-from dibs.errors import Refused
-from dibs.problem import InputError
+from dibs.errors import refusing
 from dibs.problem.grid import Grid
 from dibs.problem.parts import names
 from dibs.problem.reading import Family
@@ -64,12 +63,10 @@ def why(
     from dibs import why as inquire
 
     text = source.find(puzzle)
-    try:
+    with refusing():
         if max_seconds is not None:
             max_seconds = checked_number("max_seconds", max_seconds, 0, None, whole=False)
         _, instance = only(text, line, family, box, repeats=True)
-    except ValueError as error:
-        raise error if isinstance(error, InputError) else Refused(f"dibs: {error}") from None
     with Terminal(lambda seconds: Meter(f"searching, {seconds:.0f} s") if seconds > 2 else None) as terminal:
         found = inquire(instance, smallest=smallest, max_seconds=max_seconds)
         terminal.close()

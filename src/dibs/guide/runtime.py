@@ -5,7 +5,7 @@ Without a GPU the relational denoiser runs as `dibs.guide.native`, several times
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -129,6 +129,7 @@ class Graphs:
 
     def __init__(self, card: Card) -> None:
         self.family, self.kinds, self.own = card.family, card.kinds, card.features
+        self.per = BOUNDED if card.config.get("bounds") else PLAIN  # features of a kind
 
     def refusal(self, structure: Structure) -> str | None:
         if self.family == "problem":
@@ -144,6 +145,16 @@ class Graphs:
         name = unknown_kind(structure, self.kinds)
         others = ", ".join(self.kinds[1:]) or "none"
         return name and f"these weights take groups of the kinds {others}; this problem has {name!r}: another family"
+
+    def _filled(self, structure: Structure, open_: Bools, true: Bools, run: Callable[[Graph], Floats32]) -> Floats32:
+        """Logits [n, L]; `run` is asked for those of the open literals, where there are any."""
+        from dibs.guide.graph import graph_of, groups_of
+
+        found = graph_of(groups_of(structure, self.kinds, self.own), open_, true, len(self.kinds), self.per)
+        logits = np.zeros(open_.shape, np.float32)
+        if len(found.literal):
+            logits[found.state, found.literal] = run(found)
+        return logits
 
     def example(self) -> tuple[Structure, Bools, Bools]:
         if self.family in GRIDS:
@@ -165,20 +176,14 @@ class OwnNetwork(Graphs):
 
         super().__init__(card)
         self.network = loaded(folder / WEIGHTS, card)
-        self.per = BOUNDED if card.config.get("bounds") else PLAIN
 
     def logits(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
         import torch
 
-        from dibs.guide.graph import graph_of, groups_of
         from dibs.guide.network import Batch, logits_of
 
-        found = graph_of(groups_of(structure, self.kinds, self.own), open_, true, len(self.kinds), self.per)
-        logits = np.zeros(open_.shape, np.float32)
-        if len(found.literal):
-            with torch.inference_mode():
-                logits[found.state, found.literal] = logits_of(self.network, Batch(found)).float().numpy()
-        return logits
+        with torch.inference_mode():
+            return self._filled(structure, open_, true, lambda of: logits_of(self.network, Batch(of)).float().numpy())
 
 
 class Compiled(Graphs):
@@ -214,7 +219,6 @@ class Relational(Graphs):
     def __init__(self, session: Session, card: Card, threads: int = 1) -> None:
         super().__init__(card)
         self.session = session
-        self.per = BOUNDED if card.config.get("bounds") else PLAIN  # features of a kind
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="guide") if threads > 1 else None
         self.threads = threads
 
@@ -225,20 +229,15 @@ class Relational(Graphs):
         return np.concatenate(list(self.pool.map(partial(self._part, structure), *parts)))
 
     def _part(self, structure: Structure, open_: Bools, true: Bools) -> Floats32:
-        from dibs.guide.graph import graph_of, groups_of
+        return self._filled(structure, open_, true, self._run)
 
-        found = graph_of(groups_of(structure, self.kinds, self.own), open_, true, len(self.kinds), self.per)
-        logits = np.zeros(open_.shape, np.float32)
+    def _run(self, found: Graph) -> Floats32:
+        groups: dict[str, NDArray[Any]] = {}
+        groups |= _memberships(found) if self.family not in GRIDS else {"groups": _columns(found)}
+        if self.own.groups:
+            groups["group_features"] = found.group_features
         count = len(found.literal)
-        if count:
-            groups: dict[str, NDArray[Any]] = {}
-            groups |= _memberships(found) if self.family not in GRIDS else {"groups": _columns(found)}
-            if self.own.groups:
-                groups["group_features"] = found.group_features
-            logits[found.state, found.literal] = self.session.run(
-                (count,), features=found.features, sizes=np.diff(found.kinds), **groups
-            )
-        return logits
+        return self.session.run((count,), features=found.features, sizes=np.diff(found.kinds), **groups)
 
 
 def _columns(found: Graph) -> NDArray[np.int64]:

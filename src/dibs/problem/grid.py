@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -163,16 +163,10 @@ class Grid(Instance):
 
     @classmethod
     def _repetition(cls, of: Shape, values: Values, cells: Sequence[Cell]) -> InputError:
-        """The first two equal givens: rows before columns before boxes."""
-        for kind in range(of.units.shape[1]):
-            seen: dict[tuple[int, int], int] = {}
-            for i in values.nonzero()[0].tolist():
-                first = seen.setdefault((int(of.units[i, kind]), int(values[i])), i)
-                if first != i:
-                    both = f"{cell_name(first, of.size)} and {cell_name(i, of.size)}"
-                    square = "; if it is a Latin square, use --family latin" if kind == 2 else ""
-                    return cells[i].error(f"{both} are both {symbol_of(int(values[i]), of.size)}{square}")
-        raise AssertionError("no repetition")
+        """The first two equal givens."""
+        first, cell, kind = next(repetitions(of, values))
+        square = "; if it is a Latin square, use --family latin" if kind == 2 else ""
+        return cells[cell].error(f"{both_are(of, values, first, cell)}{square}")
 
     @classmethod
     def many(cls, texts: Sequence[str], box: Box | None = None, repeats: bool = False) -> list[Self | InputError]:
@@ -312,6 +306,22 @@ class Grid(Instance):
 
 def cell_name(cell: int, size: int) -> str:
     return f"r{cell // size + 1}c{cell % size + 1}"
+
+
+def repetitions(of: Shape, values: Values) -> Iterator[tuple[int, int, int]]:
+    """Two cells with equal givens, and the kind of their unit: rows (0) before columns before boxes."""
+    for kind in range(of.units.shape[1]):
+        seen: dict[tuple[int, int], int] = {}
+        for cell in values.nonzero()[0].tolist():
+            first = seen.setdefault((int(of.units[cell, kind]), int(values[cell])), cell)
+            if first != cell:
+                yield first, cell, kind
+
+
+def both_are(of: Shape, values: Values, one: int, other: int) -> str:
+    """`r1c1 and r1c5 are both 7`."""
+    both = f"{cell_name(one, of.size)} and {cell_name(other, of.size)}"
+    return f"{both} are both {symbol_of(int(values[one]), of.size)}"
 
 
 def _restore(cls: type[Grid], size: int, box: Box | None, values: bytes) -> Grid:

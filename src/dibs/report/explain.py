@@ -32,7 +32,7 @@ WIDEST = 100  # characters of a puzzle that is shown
 
 def where(instance: Instance, decision: Decision) -> str:
     """The domain that is branched on: r4c7, z12."""
-    literal = _positive(decision.right)
+    literal = decision.right if decision.right >= 0 else ~decision.right
     if isinstance(instance, Grid):
         return cell_name(literal // instance.size, instance.size)
     if isinstance(instance, CNF):
@@ -51,10 +51,6 @@ def value(instance: Instance, literal: int) -> str:
     if literal < 0:
         return "False"
     return str(instance.name(literal)) if isinstance(instance, Problem) else str(literal)
-
-
-def _positive(literal: int) -> int:
-    return literal if literal >= 0 else ~literal
 
 
 def described(options: Options, guidance: Guidance) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from dibs.contradiction import why
 from dibs.dtypes import Bools
 from dibs.problem import CNF, InputError, Instance, Sudoku
-from dibs.problem.grid import cell_name
+from dibs.problem.grid import both_are, cell_name, repetitions
 from dibs.problem.shape import Box
 from dibs.problem.sudoku import check_box
 from dibs.problem.symbols import symbol_of
@@ -84,19 +84,11 @@ def contradiction(grid: Sudoku) -> dict[str, Any]:
 
 def conflicts(grid: Sudoku) -> list[dict[str, Any]]:
     """Each pair of equal givens in a unit, once: rows before columns before boxes."""
-    values, units = grid.values.tolist(), grid.shape.units
-    found: dict[tuple[int, int], dict[str, Any]] = {}
-    for kind in range(units.shape[1]):
-        seen: dict[tuple[int, int], int] = {}
-        for cell, value in enumerate(values):
-            if not value:
-                continue
-            first = seen.setdefault((int(units[cell, kind]), value), cell)
-            if first != cell:
-                both = f"{cell_name(first, grid.size)} and {cell_name(cell, grid.size)}"
-                words = f"{both} are both {symbol_of(value, grid.size)}"
-                found.setdefault((first, cell), {"cells": [first, cell], "value": value, "words": words})
-    return list(found.values())
+    of, values = grid.shape, grid.values
+    return [
+        {"cells": [first, cell], "value": int(values[cell]), "words": both_are(of, values, first, cell)}
+        for first, cell in dict.fromkeys((first, cell) for first, cell, _ in repetitions(of, values))
+    ]
 
 
 def candidates(grid: Sudoku) -> list[list[int]]:
