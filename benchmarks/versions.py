@@ -1,0 +1,103 @@
+"""Two versions of dibs on the kinds of an experiment: CPU time of `dibs.solve`, p50 and p95, and their ratios.
+
+    git worktree add ../before COMMIT
+    python benchmarks/versions.py ../before/src [--experiment large] [--sample 24] [--seed 0] [--runs 2]
+
+Each version runs in a process of its own, and both solve an instance one after the other, the other one first each
+time. Instances are made by the version that this file belongs to, and read by both. Of several runs the quickest
+counts. Reading the instance, compiling, and loading the guide are off the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parents[1] / "src"
+BEFORE = 4  # throw-away instances of each kind
+FAMILIES = {"latin": "Latin", "sudoku": "Sudoku"}
+SECONDS = 10.0
+
+
+def work() -> None:
+    """A version: instances come on standard input, milliseconds go to standard output."""
+    import dibs
+
+    limit: dict[str, Any] = {"seconds" if dibs.__version__ == "0.1.0" else "max_seconds": SECONDS}
+    print(json.dumps(str(Path(dibs.__file__).parents[1])), flush=True)
+    for line in sys.stdin:
+        family, text = json.loads(line)
+        instance = getattr(dibs, FAMILIES[family]).parse(text)
+        assert instance.structure
+        gc.collect()
+        gc.disable()
+        begin = process_time()
+        outcome = dibs.solve(instance, policy="auto", **limit)
+        took = process_time() - begin
+        gc.enable()
+        print(json.dumps([1e3 * took, str(outcome.status)]), flush=True)
+
+
+class Version:
+    """A process that solves what it is given."""
+
+    def __init__(self, source: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, __file__, "--work"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"},
+        )
+        assert self._heard() == str(source)
+
+    def _heard(self) -> Any:
+        assert self.process.stdout is not None
+        return json.loads(self.process.stdout.readline())
+
+    def solve(self, family: str, text: str) -> float:
+        """Milliseconds; infinite where it ended at its limit."""
+        assert self.process.stdin is not None
+        print(json.dumps([family, text]), file=self.process.stdin, flush=True)
+        took, status = self._heard()
+        return float("inf") if status == "LIMIT" else float(took)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("before", type=Path, help="the folder `src` of another version")
+    arguments.add_argument("--experiment", default="large")
+    arguments.add_argument("--sample", type=int, default=24)
+    arguments.add_argument("--seed", type=int, default=0)
+    arguments.add_argument("--runs", type=int, default=2)
+    given = arguments.parse_args()
+    from dibs.bench.experiment import Experiment
+
+    versions = [Version(given.before.resolve()), Version(HERE)]
+    print("| kind | before, ms | now, ms | ratio |\n|---|---:|---:|---:|")
+    for kind in Experiment.read(given.experiment).choice.kind or ():
+        texts = [one.format() for one in kind.made(given.sample + BEFORE, kind.seed(given.seed))]
+        for text in texts[given.sample :]:
+            for version in versions:
+                version.solve(kind.family, text)
+        took = np.full((2, given.sample), np.inf)
+        for run in range(given.runs):
+            for i, text in enumerate(texts[: given.sample]):
+                for at in (0, 1) if (run + i) % 2 else (1, 0):
+                    took[at, i] = min(took[at, i], versions[at].solve(kind.family, text))
+        before, now = np.percentile(took, [50, 95], axis=1).T
+        cells = [" / ".join(f"{value:.3g}" for value in pair) for pair in (before, now)]
+        print(f"| {kind.label} | {' | '.join(cells)} | {' / '.join(f'{r:.2f}' for r in now / before)} |", flush=True)
+
+
+if __name__ == "__main__":
+    work() if sys.argv[1:] == ["--work"] else main()
