@@ -133,8 +133,24 @@ MUTANTS = [
     _nogoods(
         "analyse",
         "too much follows",
-        "            if not m.seen[reason] and m.level[reason] > 0:\n                return False",
+        "            if not granted(p, m, reason, noting):\n                return False",
         "            pass",
+    ),
+    Mutant(
+        "search: sessions: a nogood that needs another forgets what that one needs",
+        "search/nogoods/analyse.py",
+        "        gather(m, m.needs, nogood)\n    else:",
+        "        pass\n    else:",
+        SESSIONS,
+        True,
+    ),
+    Mutant(
+        "search: sessions: groups that were cut need nothing",
+        "search/nogoods/analyse.py",
+        "    elif m.counts[arrays.CUT]:\n        gather(m, m.closed, group)\n",
+        "",
+        SESSIONS,
+        True,
     ),
     _nogoods(
         "propagate", "groups stay held", "                m.held[g] -= 1", "                m.held[g] -= 0", False
@@ -259,8 +275,8 @@ MUTANTS = [
     Mutant(
         "proof: a nogood has a literal too few",
         "search/nogoods/analyse.py",
-        "        if not follows(p, m, literal):",
-        "        if k > 1 and not follows(p, m, literal):",
+        "        if not follows(p, m, literal, False):",
+        "        if k > 1 and not follows(p, m, literal, False):",
         PROOFS,
     ),
     Mutant(

@@ -16,11 +16,12 @@ from dibs.problem import Instance
 from dibs.problem.words import literal_of, without_givens, words_for
 from dibs.search.nogoods import arrays, incremental, loop
 from dibs.search.nogoods.lines import lines
+from dibs.search.nogoods.search import Search
 from dibs.session import Handle
 from guides import BAD, Scored
 from judge import _between, clauses
 from randoms import bounded, cnf, problem, sudoku, tight
-from selfcheck import Judge, check_state
+from selfcheck import Judge, check_state, premises
 
 
 class Double:
@@ -75,11 +76,11 @@ def some(rng: np.random.Generator, instance: Instance, most: int) -> list[Any]:
     return list(chosen.values())
 
 
-def lived(rng: np.random.Generator, instance: Instance, calls: int, **options: Any) -> int:
+def lived(rng: np.random.Generator, instance: Instance, calls: int, groups: float = 0.4, **options: Any) -> int:
     """A session that is changed and asked at random; how many answers were no."""
     session, double = Session(instance, **options), Double(instance)
     givens, no = list(session.givens), 0
-    groups: dict[Any, tuple[int, int, list[Any]]] = {}
+    added: dict[Any, tuple[int, int, list[Any]]] = {}
     for _ in range(calls):
         if rng.random() < 0.3 and (more := some(rng, instance, 1)) and more[0] not in session.givens:
             literal = literal_of(instance, more[0])
@@ -88,25 +89,25 @@ def lived(rng: np.random.Generator, instance: Instance, calls: int, **options: A
                 givens.append(more[0])
         if rng.random() < 0.3 and givens:
             session.remove(givens.pop(int(rng.integers(len(givens)))))
-        if rng.random() < 0.4:
+        if rng.random() < groups:
             members = some(rng, instance, 6)
             least = int(rng.integers(0, len(members) + 1))
             group = least, int(rng.integers(least, len(members) + 1)), members
-            groups[session.add(group)] = group
-        if rng.random() < 0.3 and groups:
-            handle = list(groups)[int(rng.integers(len(groups)))]
+            added[session.add(group)] = group
+        if rng.random() < 0.3 and added:
+            handle = list(added)[int(rng.integers(len(added)))]
             session.remove(handle)
-            del groups[handle]
+            del added[handle]
         assumed = some(rng, instance, 4)
         outcome = session.solve(assume=assumed)
         literals = [*givens, *assumed]
-        assert outcome.status == ("SAT" if double.solvable(literals, list(groups.values())) else "UNSAT")
+        assert outcome.status == ("SAT" if double.solvable(literals, list(added.values())) else "UNSAT")
         if outcome.status == "UNSAT":
             no += 1
             said = [one for one in outcome.failing if not isinstance(one, Handle)]
             known = {literal_of(instance, one) for one in literals}
             assert all(literal_of(instance, one) in known for one in said)
-            assert not double.solvable(said, [groups[one] for one in outcome.failing if one in groups])
+            assert not double.solvable(said, [added[one] for one in outcome.failing if one in added])
     return no
 
 
@@ -123,35 +124,68 @@ def test_bad_guides_change_nothing(name: str) -> None:
     assert sum(lived(rng, drawn(rng), 6, guide=Scored(BAD[name])) for _ in range(12)) > 5
 
 
-def test_every_nogood_follows_without_the_assumptions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Failure by failure; a nogood is about literals and selectors, never about a call."""
-    advance = loop.advance
-    judges: list[tuple[arrays.Problem, Judge]] = []
-    verified: list[int] = []
+class Watched:
+    """Looks over a session's shoulder, failure by failure: a nogood and what it needs follow from the problem."""
 
-    def watched(problem: arrays.Problem, memory: arrays.Memory, unit: int, budget: int) -> None:
-        counts = memory.counts
-        if not judges or judges[-1][0] is not problem:
-            judges.append((problem, Judge(problem)))
-            judges[-1][1].take(memory)
-        judge = judges[-1][1]
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.judges: list[tuple[arrays.Problem, Judge]] = []
+        self.verified = {"whole": 0, "cut": 0}
+        monkeypatch.setattr(Search, "_step", lambda search, budget: self.step(search, budget))
+
+    def step(self, search: Any, budget: int) -> None:
+        problem, whole = search._whole or (search.problem, search.memory)
+        memory, counts = search.memory, search.memory.counts
+        if not self.judges or self.judges[-1][0] is not problem:
+            self.judges.append((problem, Judge(problem)))
+            self.judges[-1][1].take(whole)
+        judge = self.judges[-1][1]
         for _ in range(budget):
             before, run = int(counts[arrays.CONFLICTS]), int(counts[arrays.RUN])
-            advance(problem, memory, 4, 1)
-            if counts[arrays.RUN] != run:
+            loop.advance(search.problem, memory, 4, 1)
+            if counts[arrays.RUN] != run and search._whole is None:
                 judge.anew(memory)
             if counts[arrays.CONFLICTS] > before:
-                judge.verify(memory.learnt[: counts[arrays.LENGTH]])
-                verified.append(int(counts[arrays.LENGTH]))
-            check_state(problem, memory)
+                learnt = search.open[memory.learnt[: counts[arrays.LENGTH]]].tolist()
+                nogood = dict.fromkeys([*learnt, *premises(memory, memory.gathered)])
+                judge.verify(np.array(list(nogood), np.int32))
+                self.verified["whole" if search._whole is None else "cut"] += len(nogood) > 0
+            check_state(search.problem, memory)
             if counts[arrays.PHASE] != arrays.RUNNING or counts[arrays.FULL]:
                 break
 
-    monkeypatch.setattr(loop, "advance", watched)
+
+def test_every_nogood_follows_without_the_assumptions(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(monkeypatch)
     rng = np.random.default_rng(22)
     for _ in range(40):
         lived(rng, drawn(rng) if rng.random() < 0.3 else tight(rng), 10, seed=1, order="random")
-    assert sum(length > 0 for length in verified) > 300
+    assert watched.verified["whole"] > 300
+
+
+@pytest.mark.parametrize("hard", [1, 4])
+def test_hard_calls_without_what_is_assumed(monkeypatch: pytest.MonkeyPatch, hard: int) -> None:
+    """What is assumed is cut away after so many failures; all that is learnt there follows as well."""
+    monkeypatch.setattr(incremental, "HARD", hard)
+    watched = Watched(monkeypatch)
+    rng = np.random.default_rng((25, hard))
+    for i in range(6):
+        [square] = latin(1, order=7, holes=40, seed=i)
+        lived(rng, square, 8, groups=0.0, seed=1, order="random")
+        lived(rng, threes(rng, 40), 8, groups=0.0, seed=1, order="random")
+    assert watched.verified["cut"] > 100
+
+
+def threes(rng: np.random.Generator, variables: int) -> CNF:
+    """Random 3-SAT, about as often satisfiable as not."""
+    chosen = [rng.choice(variables, 3, replace=False) + 1 for _ in range(int(4.26 * variables))]
+    return CNF(variables, [(rng.choice([-1, 1], 3) * three).tolist() for three in chosen])
+
+
+def test_bits_of_assumptions_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then nogoods that need what is not assumed now are forgotten."""
+    monkeypatch.setattr(incremental, "SPARE", 4)
+    rng = np.random.default_rng(26)
+    assert sum(lived(rng, sudoku(rng, (3, 3), 20), 60) for _ in range(4)) > 10
 
 
 def test_numbers_are_given_anew_after_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:

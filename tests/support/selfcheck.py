@@ -88,8 +88,10 @@ def check_state(p: Problem, m: Memory) -> None:
     state = m.state[p.group_member]
     trail = m.trail[: m.counts[arrays.TRAIL]]
     alive, true = state != arrays.FALSE, state == arrays.TRUE
-    nogoods, broken = m.counts[[arrays.NOGOODS, arrays.BROKEN]].tolist()  # with the broken one a call has ended
-    watches = sorted(_watches(m))
+    holding = [c for c in _holding(m) if c != m.counts[arrays.BROKEN]]  # with the broken one a call has ended
+    watches = [] if m.counts[arrays.DETACHED] else sorted(_watches(m))
+    watched = {watch >> 1 for watch in watches}
+    void = {c for c in holding if (m.state[_literals(m, c)] == arrays.FALSE).any()} if len(m.gathered) else set()
     faults = {
         "left": (np.bincount(owner[alive], minlength=groups) != m.left).any(),
         "total": (np.bincount(owner[alive], p.group_member[alive], groups) != m.total)[:special].any(),
@@ -97,18 +99,38 @@ def check_state(p: Problem, m: Memory) -> None:
         "position": (m.trail[m.position[trail]] != trail).any(),
         "trail": len(set(trail.tolist())) != len(trail) or (m.state != arrays.OPEN).sum() != len(trail),
         "weight": not (np.isfinite(m.weight) & (m.weight > 0)).all(),
-        "watches": watches != list(range(2 * nogoods)),
-        "nogoods": any((m.state[_nogood(m, c)] == arrays.TRUE).all() for c in range(nogoods) if c != broken),
+        "watches": watches != [2 * c + side for c in sorted(watched) for side in range(2)],
+        "nogoods": any((m.state[_literals(m, c)] == arrays.TRUE).all() for c in holding),
+        "nogoods that are watched": not set(holding) - void <= watched,
     }
     for name, wrong in faults.items():
         if wrong:
             raise Unsound(f"{name} is not what the literals say, after {m.counts[arrays.CONFLICTS]} failures")
 
 
-def _nogood(m: Memory, number: int) -> NDArray[np.int32]:
-    """The literals of a nogood."""
+def _literals(m: Memory, number: int) -> NDArray[np.int32]:
+    """The literals of a nogood, without assumptions that it needs."""
     literals: NDArray[np.int32] = m.arena[m.place[number] : m.place[number] + m.length[number]]
     return literals
+
+
+def _holding(m: Memory) -> list[int]:
+    """The nogoods that hold where the search stands: all that they need is assumed."""
+    nogoods = range(int(m.counts[arrays.NOGOODS]))
+    if m.counts[arrays.DETACHED]:
+        return []
+    return [c for c in nogoods if m.counts[arrays.CUT] or not (m.needs[c] & ~m.present).any()]
+
+
+def premises(m: Memory, needs: NDArray[np.int64]) -> list[int]:
+    """The assumptions of a set of them, as bits [words]."""
+    held = [w * arrays.BITS + b for w, word in enumerate(needs.tolist()) for b in range(arrays.BITS) if word >> b & 1]
+    return [int(m.bearer[bit]) - 1 for bit in held]
+
+
+def _nogood(m: Memory, number: int) -> list[int]:
+    """The literals of a nogood, and the assumptions that it needs."""
+    return list(dict.fromkeys([*_literals(m, number).tolist(), *premises(m, m.needs[number])]))
 
 
 def _watches(m: Memory) -> list[int]:
@@ -166,7 +188,7 @@ class Judge:
         """Take what a search knows already for granted."""
         known = m.state * (m.level == 0)
         self._root = {int(v) + 1 if known[v] == arrays.TRUE else -int(v) - 1 for v in np.flatnonzero(known)}
-        self._begin([_nogood(m, c).tolist() for c in range(int(m.counts[arrays.NOGOODS]))])
+        self._begin([_nogood(m, c) for c in range(int(m.counts[arrays.NOGOODS]))])
 
     def verify(self, nogood: NDArray[np.int32]) -> None:
         """Literals [n] that cannot all be true; an empty one: there is no solution."""
@@ -191,7 +213,7 @@ class Judge:
             self._follows([-literal])
             self._solver.add_clause([literal])
         self._root = decided
-        nogoods = [_nogood(m, c).tolist() for c in range(int(m.counts[arrays.NOGOODS]))]
+        nogoods = [_nogood(m, c) for c in range(int(m.counts[arrays.NOGOODS]))]
         for nogood in nogoods:
             if frozenset(nogood) not in self._known:
                 self._follows([literal + 1 for literal in nogood])

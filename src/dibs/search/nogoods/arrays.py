@@ -45,7 +45,12 @@ HEARD = 26  # of `heard`
 COVER = 27  # 1: every group is exactly one, as in an exact cover
 LISTED = 28  # of `listed`, where anything is assumed
 SPANS = 29  # nogoods whose levels were counted
-COUNTERS = 30
+GROUND = 30  # literals up to this level are left out of a nogood, which notes by what they follow instead
+GROUNDED = 31  # of the trail: up to here it is known by which assumptions true literals follow
+DETACHED = 32  # 1: nogoods are not watched, as not all that is assumed is decided yet
+PENDING = 33  # of `freed`
+CUT = 34  # 1: what is assumed was cut away, and groups need it: see cut.py
+COUNTERS = 35
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100
@@ -58,6 +63,8 @@ MANY = 1 << 11  # nogoods, at first
 FIRST_ROOM = 2000
 ROOMY = 6  # times as much in an exact cover: hard proofs take 0.7 to 0.9 of the failures, each a tenth longer
 MORE_ROOM = 300
+BITS = 62  # of a word of premises: none of them is a sign
+FREED = 32  # assumptions that turned out to follow from others, and are still to be replaced by those
 LOW = 2  # nogoods about so few levels are kept for good
 SHARED = 2  # nogoods about so few levels are told to others
 
@@ -120,6 +127,16 @@ class Memory(NamedTuple):
     link: Annotated[NDArray[np.int32], "nogoods+nogoods"]  # the next watch of the same literal
     # Literals that are true first of all, for a while; -1 after those that switch groups on.
     assumed: Annotated[NDArray[np.int32], "literals+1"]
+    # Sets of assumptions as bits, where a search is asked again; otherwise there are no words. See premises.py.
+    bit: Annotated[NDArray[np.int32], "literals"]  # 1 + the bit of a literal that is or was assumed; 0: none
+    bearer: Annotated[NDArray[np.int32], "bits"]  # 1 + the literal of each bit; 0: none
+    premises: Annotated[NDArray[np.int64], "literals", "words"]  # by what a true literal of these levels follows
+    needs: Annotated[NDArray[np.int64], "nogoods", "words"]  # what each nogood needs beside its literals
+    closed: Annotated[NDArray[np.int64], "closed", "words"]  # [groups] what each needs, where assumptions were cut away
+    gathered: Annotated[NDArray[np.int64], "words"]  # the same of the new one
+    present: Annotated[NDArray[np.int64], "words"]  # what is assumed, where nogoods are watched
+    freed: Annotated[NDArray[np.int32], "freed"]  # bits of assumptions that follow from others
+    freeing: Annotated[NDArray[np.int64], "freed", "words"]  # these others
     counts: Annotated[NDArray[np.int64], "counters"]
     real: Annotated[NDArray[np.float64], "1"]  # what a failure counts for
     # Lemmas since it was last read, see lemmas.py; of length 0 where nobody wants a proof.
@@ -129,8 +146,8 @@ class Memory(NamedTuple):
     heard: Annotated[NDArray[np.int32], "told"]
 
 
-def memory(p: Problem) -> Memory:
-    """A search at its root."""
+def memory(p: Problem, words: int = 0, cut: bool = False) -> Memory:
+    """A search at its root; `words`: of sets of assumptions; `cut`: they were cut away."""
     sizes, special = np.diff(p.group_start), len(p.need)
     queue = special + int(p.least.sum()) + 1  # what all groups together may need
     literals, groups = len(p.literal_start) - 1, len(sizes)
@@ -142,6 +159,10 @@ def memory(p: Problem) -> Memory:
         "nogoods": MANY,
         "log": 0,
         "told": 0,
+        "words": words,
+        "bits": words * BITS,
+        "freed": FREED if words else 0,
+        "closed": groups if cut else 0,
     }
     m = declared.zeros(Memory, {**room, "counters": COUNTERS})
     m.left[:] = sizes
@@ -150,6 +171,8 @@ def memory(p: Problem) -> Memory:
     m.head[:] = -1
     m.real[:] = 1
     m.counts[[FAILED, BROKEN]] = -1
+    m.counts[DETACHED] = words > 0
+    m.counts[CUT] = cut
     m.counts[COVER] = len(p.least) == 0 and bool((p.need & p.exclusive).all())
     m.counts[ROOM] = FIRST_ROOM * (ROOMY if m.counts[COVER] else 1)
     if (p.need & (sizes[:special] == 0)).any() or ((sizes[special:] < p.least) & (p.selector < 0)).any():

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from dibs.compiled import entry, part
 from dibs.machine import view
 from dibs.search.nogoods import arrays
-from dibs.search.nogoods.analyse import accuse, blame, doubt, see, switched
+from dibs.search.nogoods.analyse import accuse, blame, doubt, ground, see, switched
 from dibs.search.nogoods.arrays import NONE, Int, Memory, Problem
 from dibs.search.nogoods.groups import asleep, kill
+from dibs.search.nogoods.premises import clear, enrol, forget_others, free
 from dibs.search.nogoods.propagate import back, propagate
 
 
@@ -78,7 +79,11 @@ def fail(p: Problem, m: Memory) -> None:
     hopeless(m)
     if counts[arrays.LEVEL] == 0:
         return
-    counts[arrays.TOUCHED] = counts[arrays.HERE] = 0
+    if counts[arrays.CUT]:
+        fail_without(p, m)
+        return
+    counts[arrays.TOUCHED] = counts[arrays.HERE] = counts[arrays.GROUND] = 0
+    clear(m)
     group, denied = counts[arrays.FAILED], -1
     if group >= len(m.left):
         denied = group - len(m.left)
@@ -95,6 +100,20 @@ def fail(p: Problem, m: Memory) -> None:
         blame(p, m, group, -1)
     trace(p, m)
     name(m, m.assumed, counts[arrays.ASSUMED], denied)
+    free(p, m)
+
+
+@part
+def fail_without(p: Problem, m: Memory) -> None:
+    """The same where what is assumed was cut away: gather those that fail together."""
+    counts = m.counts
+    m.mark[counts[arrays.LEVEL]] = counts[arrays.TRAIL]
+    ground(p, m)
+    counts[arrays.TOUCHED] = 0
+    if counts[arrays.FAILED] >= 0:
+        blame(p, m, counts[arrays.FAILED], -1)
+    else:
+        accuse(p, m, counts[arrays.BROKEN], -1)
 
 
 @part
@@ -157,7 +176,7 @@ def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> boo
     if new == len(assumed):
         return False
     stamp(m, assumed, -1)
-    counts[arrays.LENGTH] = counts[arrays.TOUCHED] = counts[arrays.HERE] = 0
+    counts[arrays.LENGTH] = counts[arrays.TOUCHED] = counts[arrays.HERE] = counts[arrays.GROUND] = 0
     if m.level[literal] > 0:
         doubt(p, m, literal, m.position[literal])
     trace(p, m)
@@ -169,6 +188,7 @@ def refuted(p: Problem, m: Memory, assumed: NDArray[np.int32], same: Int) -> boo
     name(m, assumed, len(assumed), literal)
     if there:
         counts[arrays.PHASE] = arrays.UNSAT
+        free(p, m)
     return bool(there)
 
 
@@ -227,6 +247,13 @@ def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32], anew: bool) -> No
     if anew and refuted(p, m, assumed, same):
         return
     back(p, m, same)
+    if len(m.gathered) > 0 and not (counts[arrays.ASSUMED] == same == len(assumed)):
+        counts[arrays.DETACHED] = 1
+        if not enrol(m, assumed):
+            back(p, m, 0)
+            same = 0
+            forget_others(m, assumed)
+            enrol(m, assumed)
     for i in range(same, len(assumed)):
         m.assumed[i] = assumed[i]
     counts[arrays.ASSUMED] = len(assumed)

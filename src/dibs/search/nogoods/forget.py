@@ -9,6 +9,7 @@ from dibs.search.nogoods import arrays
 from dibs.search.nogoods.arrays import Int, Memory, Problem
 from dibs.search.nogoods.groups import kill
 from dibs.search.nogoods.lemmas import note_root, note_tidied
+from dibs.search.nogoods.premises import unconditional
 from dibs.search.nogoods.propagate import propagate
 
 
@@ -21,6 +22,8 @@ def keep(m: Memory, levels: Int) -> Int:
     counts[arrays.USED] += counts[arrays.LENGTH]
     m.place[nogood], m.length[nogood] = first, counts[arrays.LENGTH]
     m.levels[nogood], m.use[nogood] = levels, 0
+    for w in range(len(m.gathered)):
+        m.needs[nogood, w] = m.gathered[w]
     at, end = first + 2, first + counts[arrays.LENGTH] - 1
     for k in range(counts[arrays.LENGTH]):  # what is assumed goes last: nobody looks there for a literal to watch
         literal = m.learnt[k]
@@ -32,7 +35,8 @@ def keep(m: Memory, levels: Int) -> Int:
         else:
             m.arena[end] = literal
             end -= 1
-    watch(m, nogood)
+    if counts[arrays.LENGTH] > 1:
+        watch(m, nogood)
     return nogood
 
 
@@ -52,6 +56,8 @@ def tidy(p: Problem, m: Memory) -> bool:
     """
     counts = m.counts
     total = counts[arrays.NOGOODS]
+    if len(m.gathered) > 0:
+        counts[arrays.DETACHED] = 1
     dropped = np.zeros(total, np.bool_)
     if total > counts[arrays.ROOM]:
         rank = np.empty(total)
@@ -82,15 +88,18 @@ def tidy(p: Problem, m: Memory) -> bool:
                 length += 1
         if void:
             continue
-        if length == 0:
+        free = unconditional(m, c) and not counts[arrays.CUT]
+        if length == 0 and free:
             return False
-        if length == 1:
+        if length == 1 and free:
             kill(p, m, m.arena[first], arrays.NONE)
             continue
         m.place[kept], m.length[kept], m.levels[kept], m.use[kept] = first, length, m.levels[c], m.use[c]
+        for w in range(len(m.gathered)):
+            m.needs[kept, w] = m.needs[c, w]
         used += length
         kept += 1
     counts[arrays.NOGOODS], counts[arrays.USED] = kept, used
-    for c in range(kept):
+    for c in range(kept if not counts[arrays.DETACHED] else 0):
         watch(m, c)
     return propagate(p, m)

@@ -18,20 +18,25 @@ from numpy.typing import NDArray
 
 from dibs.clock import clock
 from dibs.problem.structure import Instance
-from dibs.search.nogoods import arrays, assume
+from dibs.search.nogoods import arrays, assume, cut
 from dibs.search.nogoods.answers import Answers
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.nogoods.batch import NogoodSearch
 from dibs.search.nogoods.dives import Dives
-from dibs.search.nogoods.layout import extended
+from dibs.search.nogoods.layout import extended, unfilled
 from dibs.search.nogoods.search import NEVER, Bools, Search, label
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 from dibs.search.slices import MOST
 
 DEAD = 1000  # so many more selectors out of use than in use: then numbers are given anew, without nogoods
+HARD = 60  # failures of a call, then what is assumed is cut away
+SPARE = 2 * arrays.BITS  # bits for what comes and goes, beside what is assumed at once
 NOGOODS = ("arena", "place", "length", "levels", "use", "link")  # arrays that do not grow with literals or groups
-FOR_GOOD = [arrays.RUN, arrays.RUN_END, arrays.NOGOODS, arrays.USED, arrays.ROOM, arrays.CONFLICTS]
+PREMISES = ("bearer", "needs", "gathered", "present", "freed", "freeing")  # nor these
+FOR_GOOD = [
+    arrays.RUN, arrays.RUN_END, arrays.NOGOODS, arrays.USED, arrays.ROOM, arrays.CONFLICTS, arrays.PENDING,
+]  # fmt: skip
 
 Group = tuple[int, int, Sequence[int]]  # least, most, literals
 
@@ -64,6 +69,8 @@ class Incremental(Search):
         self._answers = Answers(self._top)
         self._answer: Outcome | None = None  # of this call, where it was known before
         self._failing = np.zeros(0, np.int32)  # of the last call, where it has no solution
+        self._whole: tuple[Problem, Memory] | None = None  # in a hard call, which is searched without what is assumed
+        self._state: NDArray[np.uint8] | None = None  # of literals, where a hard call has ended
         self.named: Callable[[list[int | Switch]], tuple[Any, ...]] = lambda _: ()  # how outcomes call them
         none = np.zeros(0, np.int64)
         if self.memory.counts[arrays.PHASE] == arrays.RUNNING:
@@ -132,7 +139,7 @@ class Incremental(Search):
         pairs = [(~literal, number) for literal, number in self._complement.items()]
         before, old = self.problem, self.memory
         self.problem = extended(self._base, self._top, pairs, guarded)
-        self.memory = arrays.memory(self.problem)
+        self.memory = arrays.memory(self.problem, len(old.gathered))
         self.open = np.arange(self._top)
         known = old.state * (old.level == 0)
         if anew:
@@ -141,7 +148,7 @@ class Incremental(Search):
         else:
             hand_over(before, old, self.problem, self.memory)
             self._answers.grow(self._top)
-            self.memory = self.memory._replace(**{name: getattr(old, name) for name in NOGOODS})
+            self.memory = self.memory._replace(**{name: getattr(old, name) for name in NOGOODS + PREMISES})
         if self.memory.counts[arrays.PHASE] == arrays.RUNNING:
             false = np.concatenate([np.flatnonzero(known == arrays.FALSE), np.array(self._dead, np.int64)])
             assume.settle(self.problem, self.memory, np.flatnonzero(known == arrays.TRUE), false)
@@ -167,10 +174,15 @@ class Incremental(Search):
         `prefer`: literals that are tried first, in place of those that were true where a call got furthest.
         """
         began = clock()
+        if self._whole is not None:  # it was stopped
+            self.rejoin()
+        self._state = None
         liked, order = self._numbers(prefer), self._order(switches, assumed)
         while self._changed:
             self._grow()
             liked, order = self._numbers(prefer), self._order(switches, assumed)  # they may have been given anew
+        if len(order) + SPARE > len(self.memory.bearer):
+            self.memory = widened(self.memory, len(order) + 2 * SPARE)
         self.options = options
         self.asks = self.calls = 0
         self.guide_seconds = 0.0
@@ -224,8 +236,60 @@ class Incremental(Search):
     def _going(self) -> bool:
         return self._answer is None and super()._going()
 
+    # A hard call
+
+    def _step(self, budget: int) -> None:
+        counts = self.memory.counts
+        easy = HARD - int(counts[arrays.CONFLICTS]) if self._whole is None and not len(self.problem.least) else 0
+        super()._step(budget if easy <= 0 else min(budget, easy))
+        hard = easy > 0 and counts[arrays.CONFLICTS] >= HARD
+        if hard and counts[arrays.PHASE] == arrays.RUNNING and not counts[arrays.FULL]:
+            self.cut_away()
+
+    def cut_away(self) -> None:
+        """Search on without what is assumed."""
+        p, m = self.problem, self.memory
+        number, sizes = np.zeros(len(m.state), np.int32), np.zeros(4, np.int64)
+        if not cut.ready(p, m, number, sizes):
+            return
+        rest = unfilled(*sizes.tolist())
+        inner = arrays.memory(rest, len(m.gathered), cut=True)
+        while len(inner.arena) < len(m.arena) or len(inner.place) < len(m.place):
+            inner = arrays.grown(inner)
+        inner.bearer[:] = m.bearer
+        cut.divide(p, m, rest, inner, number)
+        self._whole = p, m
+        self.problem, self.memory, self.open = rest, inner, np.flatnonzero(number)
+
+    def rejoin(self) -> None:
+        """The call has ended, or was given up: what it has learnt is for all calls."""
+        assert self._whole is not None
+        n, open_ = self.memory, self.open
+        (self.problem, m), self._whole = self._whole, None
+        used, nogoods = m.counts[[arrays.USED, arrays.NOGOODS]] + n.counts[[arrays.USED, arrays.NOGOODS]]
+        while len(m.arena) < used or len(m.place) < nogoods:
+            m = arrays.grown(m)
+        self._state = m.state.copy()
+        self._state[open_] = n.state
+        failing = 0
+        if n.counts[arrays.PHASE] == arrays.UNSAT:
+            assumed = m.assumed[: m.counts[arrays.ASSUMED]]
+            fails = assumed[np.isin(assumed, bearers(n))]
+            failing = len(fails)
+            m.learnt[:failing] = fails
+        elif n.counts[arrays.PHASE] == arrays.SAT and m.counts[arrays.FURTHEST] < arrays.SOLUTION:
+            m.best[:] = self._state == arrays.TRUE
+            m.counts[arrays.FURTHEST] = arrays.SOLUTION
+        cut.rejoin(self.problem, m, n, open_, failing)
+        self.memory, self.open = m, np.arange(self._top)
+
     def literals(self) -> tuple[Bools, Bools]:
-        state = self.memory.state[: self.instance.structure.literals]
+        if self._whole is None:
+            state = self.memory.state if self._state is None else self._state
+        else:
+            state = self._whole[1].state.copy()
+            state[self.open] = self.memory.state
+        state = state[: self.instance.structure.literals]
         return state == arrays.OPEN, state == arrays.TRUE
 
     def answer(self, scores: NDArray[Any]) -> None:
@@ -240,6 +304,8 @@ class Incremental(Search):
         """None where it was stopped."""
         if self._answer is not None:
             return self._answer
+        if self._whole is not None and not self._going():
+            self.rejoin()
         m = self.memory
         m.counts[arrays.DEPTH] = max(0, m.counts[arrays.DEPTH] - m.counts[arrays.ASSUMED])  # of decisions alone
         if m.counts[arrays.PHASE] == arrays.UNSAT:
@@ -253,12 +319,12 @@ class Incremental(Search):
     def solved(self) -> tuple[list[NDArray[np.int64]], int]:
         if self.memory.counts[arrays.PHASE] != arrays.SAT:
             return [], 0
-        return [(self.memory.state[: self.instance.structure.literals] == arrays.TRUE).nonzero()[0]], 1
+        return [self.literals()[1].nonzero()[0]], 1
 
     def _true_now(self) -> Bools:
         """[literals] what is true in the solution, and the selectors of all groups that it satisfies."""
         p, m = self.problem, self.memory
-        true: Bools = m.state == arrays.TRUE
+        true: Bools = (m.state if self._state is None else self._state) == arrays.TRUE
         if len(p.selector):
             true[p.selector[p.selector >= 0]] = True
             held = m.held[len(p.need) :]
@@ -282,9 +348,30 @@ class Call(NogoodSearch):
         self._proof = None
 
 
+def bearers(m: Memory) -> NDArray[np.int32]:
+    """The assumptions that the new nogood needs."""
+    bits = np.unpackbits(m.gathered.view(np.uint8), bitorder="little").reshape(-1, 64)[:, : arrays.BITS]
+    return m.bearer[bits.ravel() == 1] - 1
+
+
+def widened(m: Memory, bits: int) -> Memory:
+    """The same with room for so many assumptions in sets of them."""
+    words = -(-bits // arrays.BITS)
+    more = words - len(m.gathered)
+    wide = {
+        name: np.pad(getattr(m, name), [(0, 0)] * (getattr(m, name).ndim - 1) + [(0, more)])
+        for name in ("premises", "needs", "gathered", "present", "closed")
+    }
+    wide["bearer"] = np.pad(m.bearer, (0, words * arrays.BITS - len(m.bearer)))
+    wide["freed"], freeing = np.zeros(arrays.FREED, np.int32), np.zeros((arrays.FREED, words), np.int64)
+    wide["freed"][: len(m.freed)] = m.freed
+    freeing[: len(m.freeing), : m.freeing.shape[1]] = m.freeing
+    return m._replace(**wide, freeing=freeing)
+
+
 def hand_over(before: Problem, old: Memory, after: Problem, new: Memory) -> None:
     """What a search has learnt about literals and groups, for a problem that has more of both."""
-    for name in ("score", "best", "head"):
+    for name in ("score", "best", "bit"):
         getattr(new, name)[: len(old.state)] = getattr(old, name)
     new.counts[FOR_GOOD] = old.counts[FOR_GOOD]
     new.real[:] = old.real

@@ -151,6 +151,17 @@ def extended(
     )  # fmt: skip
 
 
+def unfilled(literals: int, groups: int, members: int, choices: int) -> Problem:
+    """Room for a problem of these sizes, without bounds."""
+    i4 = np.int32
+    none, nowhere = np.zeros(0, i4), np.zeros(literals + 1, i4)
+    return Problem(
+        np.zeros(groups + 1, i4), np.zeros(members, i4), np.zeros(literals + 1, i4), np.zeros(members, i4),
+        np.zeros(groups, bool), np.zeros(groups, bool), nowhere, none, none, none, none,
+        np.full(literals, -1, i4), np.zeros(choices, i4),
+    )  # fmt: skip
+
+
 def _spread(member: NDArray[np.int64], literals: int) -> NDArray[np.int32]:
     """[literals + 1] where the groups of each literal begin, in a list that goes by literals."""
     return np.concatenate([[0], np.cumsum(np.bincount(member, minlength=literals))]).astype(np.int32)

@@ -12,10 +12,12 @@ from dibs.search.nogoods import arrays
 from dibs.search.nogoods.analyse import analyse, span
 from dibs.search.nogoods.arrays import Int, Memory, Problem
 from dibs.search.nogoods.assume import assume, fail, hopeless
+from dibs.search.nogoods.attach import attach
 from dibs.search.nogoods.decide import choose, decide, remember
 from dibs.search.nogoods.forget import keep, tidy
 from dibs.search.nogoods.groups import kill
 from dibs.search.nogoods.lemmas import crowded, note_learnt
+from dibs.search.nogoods.premises import nothing
 from dibs.search.nogoods.propagate import back, propagate
 from dibs.search.nogoods.sharing import hear, tell
 
@@ -29,9 +31,10 @@ def learn(p: Problem, m: Memory) -> bool:
     counts = m.counts
     level = analyse(p, m)
     levels = span(m)
-    back(p, m, 0 if counts[arrays.LENGTH] == 1 else max(level, counts[arrays.ASSUMED]))
+    for_good = counts[arrays.LENGTH] == 1 and nothing(m) and not counts[arrays.CUT]
+    back(p, m, 0 if for_good else max(level, counts[arrays.ASSUMED]))
     counts[arrays.FAILED] = counts[arrays.BROKEN] = -1
-    if counts[arrays.LENGTH] == 1:
+    if for_good:
         note_learnt(m)
         kill(p, m, m.learnt[0], arrays.NONE)
     elif counts[arrays.USED] + counts[arrays.LENGTH] > len(m.arena) or counts[arrays.NOGOODS] == len(m.place):
@@ -91,6 +94,8 @@ def search(p: Problem, m: Memory, unit: Int, budget: Int) -> None:
                 hopeless(m)
         elif counts[arrays.LEVEL] < counts[arrays.ASSUMED]:
             assume(p, m)
+        elif counts[arrays.DETACHED]:
+            attach(p, m)
         else:
             group = choose(p, m)
             if counts[arrays.TRAIL] > counts[arrays.FURTHEST]:

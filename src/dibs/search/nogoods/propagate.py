@@ -56,7 +56,7 @@ def propagate(p: Problem, m: Memory) -> bool:
             break
         assign(m, literal, arrays.TRUE, group)
         exclude(p, m, literal)
-        if counts[arrays.FAILED] < 0:
+        if counts[arrays.FAILED] < 0 and not counts[arrays.DETACHED]:
             look(p, m, literal)
     counts[arrays.QUEUED] = 0
     return bool(counts[arrays.FAILED] < 0 and counts[arrays.BROKEN] < 0)
@@ -71,6 +71,9 @@ def back(p: Problem, m: Memory, level: Int) -> None:
         return
     counts[arrays.AHEAD] = 0
     length = m.mark[level]
+    counts[arrays.GROUNDED] = min(counts[arrays.GROUNDED], length)
+    if level < counts[arrays.ASSUMED] and len(m.gathered) > 0:
+        counts[arrays.DETACHED] = 1
     counts[arrays.WORK] += counts[arrays.TRAIL] - length
     for i in range(counts[arrays.TRAIL] - 1, length - 1, -1):
         literal = m.trail[i]

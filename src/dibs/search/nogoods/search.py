@@ -175,14 +175,15 @@ class Search:
 
     def _run(self, nodes: int, failures: int, stopped: Callable[[], bool]) -> None:
         """Go on until it is decided, has so many nodes or failures or no time left, or `stopped()`."""
-        counts = self.memory.counts
         while self._going() and self._failures < failures and not stopped():
+            counts = self.memory.counts
             counts[arrays.MOST] = most = min(nodes, self._nodes + self._slice)
             counts[arrays.PHASE] = arrays.RUNNING
             begin = clock()
             budget = min(SLICE, 1 + self._slice // 4, failures - self._failures)
             self._step(budget)
             self._hand_over()
+            counts = self.memory.counts  # of another search, where a call turned out to be hard
             if counts[arrays.FULL]:
                 self.memory = arrays.grown(self.memory)
             took = clock() - begin
