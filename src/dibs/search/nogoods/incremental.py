@@ -351,7 +351,8 @@ class Call(NogoodSearch):
 def bearers(m: Memory) -> NDArray[np.int32]:
     """The assumptions that the new nogood needs."""
     bits = np.unpackbits(m.gathered.view(np.uint8), bitorder="little").reshape(-1, 64)[:, : arrays.BITS]
-    return m.bearer[bits.ravel() == 1] - 1
+    found: NDArray[np.int32] = m.bearer[bits.ravel() == 1] - 1
+    return found
 
 
 def widened(m: Memory, bits: int) -> Memory:
