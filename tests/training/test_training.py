@@ -150,38 +150,70 @@ from dibs.training import run
 
 run.NODES = 1  # of a search: some instances need more, so that there is a first guide
 phase, folder = sys.argv[1:]
+phase, times = phase.split(":") if ":" in phase else (phase, "1")
+heard = []
 
 def report(now):
-    if now.phase == phase:
+    heard.append(now.phase)
+    if heard.count(phase) == int(times):
         os.kill(os.getpid(), signal.SIGKILL)
 
-run.train(rows_and_columns, 0.05, folder, instances=16, steps=4, resume=True, report=report)
+run.train(rows_and_columns, 0.05, folder, instances=16, steps=30, resume=True, report=report)
 """
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="nothing is killed like that")
 def test_killed_in_every_phase_and_resumed_it_is_the_same_guide(tmp_path: Path) -> None:
-    """One run, killed with signal 9 wherever a phase reports first, and gone on with."""
+    """One run, killed with signal 9 where each phase reports first, in the midst of solving and between checkpoints."""
     paths = [str(Path(__file__).parent), *(one for one in sys.path if one)]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    folders = {"": tmp_path / "whole" / "run"}
-    folders |= dict.fromkeys(("solve", "first", "again", "learn", "judge", "none"), tmp_path / "cut" / "run")
-    for phase, folder in folders.items():
+    # The first guide has 15 steps and so many reports of "learn", too; the guide has a checkpoint every three steps.
+    phases = ("read", "solve:2", "first", "learn:5", "again", "learn:5", "judge", "none")
+    for phase in ("", *phases):
+        folder = tmp_path / ("cut" if phase else "whole") / "run"
         done = subprocess.run([sys.executable, "-c", KILLED, phase, str(folder)], env=environment, capture_output=True)
         assert done.returncode == (-signal.SIGKILL if phase not in ("", "none") else 0), done.stderr.decode()
-    whole, again = (load_file(folders[name] / "guide" / "model.safetensors") for name in ("", "none"))
+    whole, again = (load_file(tmp_path / name / "run" / "guide" / "model.safetensors") for name in ("whole", "cut"))
     assert whole.keys() == again.keys()
     assert all(np.array_equal(again[name], whole[name]) for name in whole)
 
 
-def test_workers_do_not_change_what_is_known(tmp_path: Path) -> None:
-    def known(workers: int) -> list[bytes]:
-        one = _Run(
-            rows_and_columns, 1, tmp_path / str(workers), 0, workers, 12, 4, resume=False, report=lambda now: None
-        )
-        return [found.solutions.tobytes() for found in one._solve()]
+def test_workers_do_not_change_what_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known of instances with solutions, of one without, and of those that are too hard; and the states."""
+    monkeypatch.setattr("dibs.training.run.NODES", 2)
 
-    assert known(1) == known(2)
+    def some(seed: int) -> dibs.Model:
+        model = rows_and_columns(seed)
+        if seed % 4 == 0:
+            a, b = model.boolean("a"), model.boolean("b")
+            model.exactly(1, [a, b])
+            for one, other in ((a, ~b), (~a, b)):
+                model.at_least(1, [one, other])
+        return model
+
+    def learned(workers: int) -> tuple[list[bytes], str]:
+        one = _Run(some, 1, tmp_path / str(workers), 0, workers, 24, 4, resume=False, report=lambda now: None)
+        known = one._solve()
+        kinds = {(found.solved, found.refuted) for found in known}
+        assert kinds == {(True, False), (False, True), (False, False)}
+        return [found.solutions.tobytes() + found.failed.tobytes() for found in known], one._states(known).fingerprint()
+
+    assert learned(1) == learned(2) == learned(3)
+
+
+def test_the_width_goes_by_the_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most asks are about roots: where these are large, the network is narrow, however small the states below are."""
+    one = _Run(rows_and_columns, 1, tmp_path, 0, 1, 12, 4, resume=False, report=lambda now: None)
+    known = one._solve()
+    sizes = roots(one.learned, "hidden").open.sum(axis=1)
+    large = float(np.median(sizes[sizes > 0]))
+    small = float(np.median([len(state.target) for state in one._states(known).states]))
+    assert small < large
+    for most, width in ((large, 32), ((small + large) / 2, 16)):
+        monkeypatch.setattr("dibs.training.run.WIDTHS", ((most, 32), (10**9, 16)))
+        one.decided.width = None
+        one._states(known)
+        assert one.decided.width == width
 
 
 def test_a_slow_generator_leaves_time_to_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -358,6 +390,14 @@ def test_a_guide_of_another_family_is_refused_in_a_line(tmp_path: Path) -> None:
             dibs.solve(rows_and_columns(0).problem(), guide=str(guide), **options)
 
 
+def test_a_guide_of_another_family_is_not_judged(tmp_path: Path) -> None:
+    """Also where propagation answers, so that no search would ask it."""
+    easy = [dibs.CNF(count, [[1], [-1, 2]]) for count in range(2, 5)]
+    for guide in ("relational-latin", str(_random_guide(committees, tmp_path))):
+        with pytest.raises(InputError, match="these weights take"):
+            judge_guide(guide, easy)
+
+
 def test_unreadable_files_are_named_and_the_rest_is_used(tmp_path: Path) -> None:
     for seed in range(3):
         rows_and_columns(seed).save(tmp_path / f"{seed}.json")
@@ -374,8 +414,14 @@ def test_what_cannot_be_learned_from_is_refused_in_a_line(tmp_path: Path) -> Non
         collect(tmp_path / "nothing", 5)
     with pytest.raises(InputError, match="cannot be imported"):
         collect("no_such_module_at_all:family", 5)
-    with pytest.raises(InputError, match="a guide is for one family"):
+    with pytest.raises(InputError, match=r"cnf \(number 1\) and problem \(number 0\): a guide is for one family"):
         collect([rows_and_columns(0), dibs.CNF(2, [[1, 2]])], 5)
+    with pytest.raises(ValueError, match="instances = 0: it must be 5 or more"):
+        train(rows_and_columns, 1, tmp_path / "none", instances=0)
+    with pytest.raises(ValueError, match="steps = 0: it must be 1 or more"):
+        train(rows_and_columns, 1, tmp_path / "none", steps=0)
+    with pytest.raises(InputError, match=r"it ends the program \(3\)"):
+        collect(lambda seed: sys.exit(3), 5)
     with pytest.raises(InputError, match="at least 5 are needed"):
         train([rows_and_columns(seed) for seed in range(4)], 1, tmp_path / "few")
     same = collect(lambda seed: rows_and_columns(seed % 2), 6)
@@ -387,7 +433,7 @@ def test_what_cannot_be_learned_from_is_refused_in_a_line(tmp_path: Path) -> Non
             raise RuntimeError(f"seed {seed} is not to my liking")
         return rows_and_columns(seed)
 
-    with pytest.raises(InputError, match=r"has 1 instances: .* of them came twice"):
+    with pytest.raises(InputError, match=r"has 1 instance: .* of them came twice"):
         train(lambda seed: rows_and_columns(0), 1, tmp_path / "same")
     many = collect(lambda seed: raises(seed if seed > 24 else 0), 20)
     assert many.faults[20:] == ["26 could not be taken: these are the first"]
@@ -544,7 +590,7 @@ def test_instances_without_a_solution_are_learned_from(tmp_path: Path) -> None:
     heard: list[str] = []
     run = _Run(some, 1, tmp_path / "run", 0, 1, 20, 4, resume=False, report=lambda now: heard.append(now.line))
     known = run._solve()
-    assert "have no solution" in heard[-1]
+    assert "without a solution" in heard[-1]
     without = [one for one in known if one.refuted]
     assert any(one.failed[1].any() for one in without)
     states = run._states(known)

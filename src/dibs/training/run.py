@@ -34,6 +34,7 @@ from dibs.problem import InputError, Instance
 from dibs.training.record import Decided, Report, Trained
 from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
+from dibs.wording import plural
 from dibs.writing import write
 
 if TYPE_CHECKING:
@@ -45,12 +46,13 @@ SHARES = {"read": 0.1, "solve": 0.2, "first": 0.2, "again": 0.1, "judge": 0.2}  
 RATE = 40  # instances a minute that are asked for
 HARD = 0.25  # share of the instances that are unsolved: with more of them there is a first guide
 LEAST, MOST = 40, 2_000  # instances
+FEWEST = 5  # instances that something can be learned from
 TESTED = 0.2  # share of the instances that is for the verdict only,
 MOST_TESTED = 100  # at most so many
 HELD = 0.1  # share of the others that validation looks at
 SOLUTIONS = 8  # of an instance
 NODES = 20_000  # of a search for one
-WIDTHS = ((300, 32), (10**9, 16))  # of the hidden state, for so many open literals: large states are to be quick
+WIDTHS = ((400, 32), (10**9, 16))  # of the hidden state, for so many literals open at the root, where most asks are
 ROUNDS, BATCH, LEARNING = 12, 16, 4e-3
 TRIAL = 3  # steps that are timed
 LIMIT = 10.0  # seconds for an instance in the verdict, at most;
@@ -94,6 +96,10 @@ def train(
     """
     if not 0 < minutes < float("inf"):
         raise ValueError(f"minutes = {minutes!r}: it must be above 0")
+    if instances is not None and instances < FEWEST:
+        raise ValueError(f"instances = {instances!r}: it must be {FEWEST} or more")
+    if steps is not None and steps < 1:
+        raise ValueError(f"steps = {steps!r}: it must be 1 or more")
     folder = Path(out) if out is not None else Path("runs") / "own"
     if report is None:
         show = progress()
@@ -138,10 +144,11 @@ class _Run:
         spent["read"] = spent.get("read", 0.0) + monotonic() - begin  # or generate
         order = np.random.default_rng((seed, 1)).permutation(len(self.given.instances))
         tested = min(max(1, round(TESTED * len(order))), MOST_TESTED)
-        if len(order) < 5:
+        if len(order) < FEWEST:
             why = f"; {self.given.faults[-1]}" if self.given.faults else ""
             raise InputError(
-                f"has {len(order)} instances: at least 5 are needed, more are better{why}", self.given.label
+                f"has {plural(len(order), 'instance')}: at least {FEWEST} are needed, more are better{why}",
+                self.given.label,
             )
         self.tested = [self.given.instances[i] for i in order[:tested]]
         self.learned = [self.given.instances[i] for i in order[tested:]]
@@ -222,13 +229,14 @@ class _Run:
                     break
         self.decided.solved = len(known)
         solved, refuted = sum(one.solved for one in known), sum(one.refuted for one in known)
-        line = f"solved {solved} of {len(known)} for training" + (f", {refuted} have no solution" if refuted else "")
+        line = f"solved {solved} of {len(known)} for training" + (f", {refuted} without a solution" if refuted else "")
         self.report(Report("solve", line=line))
         if solved < 2:
             none = f" and {refuted} have no solution" if refuted else ""
+            wanted = "instances that have a solution" if 2 * refuted > len(known) else "easier instances"
             raise InputError(
                 f"of {len(known)} instances {solved} were solved with {NODES:,} nodes{none}: there is nothing to learn "
-                "from; give easier instances of the same family, or more of them",
+                f"from; give {wanted} of the same family, or more of them",
                 self.given.label,
             )
         return known
@@ -299,10 +307,15 @@ class _Run:
         states: list[Labelled] = []
         solved = [number for number, one in enumerate(known) if one.solved]
         last, held = max(1, round(HELD * len(solved))), 0
+        open_at_root = []
         level, features = LEVEL.get(self.given.family, "hidden"), self.features
         for place, number in enumerate(solved):
             rng = np.random.default_rng((self.decided.seed, 2, number))
-            states += states_of(self.learned[number], known[number].solutions, self.given.kinds, level, rng, features)
+            found = list(
+                states_of(self.learned[number], known[number].solutions, self.given.kinds, level, rng, features)
+            )
+            states += found
+            open_at_root += [len(root.target) for root in found[:1]]
             if place + 1 == last:
                 held = len(states)
         for number, one in enumerate(known):
@@ -310,17 +323,17 @@ class _Run:
                 states += failed_state(self.learned[number], one.failed, self.given.kinds, level, features)
         if len(states) == held:
             raise InputError("nothing is open after propagation: a guide has nothing to say here", self.given.label)
+        if self.decided.width is None:
+            literals = float(np.median(open_at_root)) if open_at_root else 0.0
+            self.decided.width = next(width for most, width in WIDTHS if literals <= most)
         own = self.given.family == "problem"
         return ManySolutions(self.given.family, states, held, self.given.kinds, own, True, features)
 
     # Learning
 
-    def _config(self, steps: int, sources: ManySolutions, start: str = "") -> Config:
+    def _config(self, steps: int, start: str = "") -> Config:
         from dibs.model.config import Config
 
-        if self.decided.width is None:
-            literals = float(np.median([len(state.target) for state in sources.states]))
-            self.decided.width = next(width for most, width in WIDTHS if literals <= most)
         model = {"width": self.decided.width, "rounds": ROUNDS}
         train: dict[str, Any] = {"steps": steps, "batch": BATCH, "seed": self.decided.seed, "start": start}
         rate = self.network.rate if self.network else LEARNING
@@ -341,7 +354,7 @@ class _Run:
 
         folder.mkdir(exist_ok=True)
         resume = (folder / "checkpoint.pt").exists()
-        learn(self._config(steps, sources, start), sources, folder, self._stepped, resume, self.network)
+        learn(self._config(steps, start), sources, folder, self._stepped, resume, self.network)
 
     def _affordable(self, sources: ManySolutions, seconds: float) -> int:
         """Steps that there is time for: a few are tried, on weights of no use."""
@@ -350,7 +363,7 @@ class _Run:
         from dibs.guide.runtime import compiles
         from dibs.model.task_for import task_for
 
-        task = task_for(self._config(1, sources), sources, self.network)
+        task = task_for(self._config(1), sources, self.network)
         module = task.module()
         optimiser = torch.optim.AdamW(module.parameters())
         rng = np.random.default_rng(0)

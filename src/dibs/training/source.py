@@ -68,7 +68,7 @@ def collect(source: Source, count: int, enough: Callable[[int], bool] = lambda f
         faults.append(f"{count} of {count + left} files are taken, at random")
     if not instances:
         raise InputError("has no instance that can be read" + (f"; {faults[0]}" if faults else ""), label)
-    family, kinds = _family(label, instances)
+    family, kinds = _family(label, instances, list(seen.values()))
     return Collected(label, instances, family, kinds, faults)
 
 
@@ -114,6 +114,8 @@ def _attempt(make: Callable[..., Instance], *arguments: Any) -> Instance | Excep
         return make(*arguments)
     except Exception as error:  # the user's own code
         return error
+    except SystemExit as error:  # of a script that is no module
+        return RuntimeError(f"it ends the program ({error})")
 
 
 def _read(path: Path, count: int) -> Iterator[tuple[str, Instance | Exception]]:
@@ -149,11 +151,15 @@ def _fingerprint(instance: Instance) -> bytes:
     return digest.digest()
 
 
-def _family(label: str, instances: list[Instance]) -> tuple[str, tuple[str, ...]]:
+def _family(label: str, instances: list[Instance], places: list[str]) -> tuple[str, tuple[str, ...]]:
     """The one family of all, and the kinds of its groups."""
-    families = sorted({one.structure.family for one in instances})
+    first: dict[str, str] = {}
+    for one, place in zip(instances, places, strict=True):
+        first.setdefault(one.structure.family, place)
+    families = sorted(first)
     if len(families) > 1 and not set(families) <= {"sudoku", "latin"}:
-        raise InputError(f"has instances of {' and '.join(families)}: a guide is for one family", label)
+        said = " and ".join(f"{family} ({first[family]})" for family in families)
+        raise InputError(f"has instances of {said}: a guide is for one family", label)
     if families[0] in GRIDS_AND_FORMULAS and not any(one.structure.bounded for one in instances):
         return families[0], KINDS
     names = sorted({name for one in instances for name in named_groups(one.structure).names})

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from dibs.bench.contender import Contender, Loads
 from dibs.bench.experiment import Row
 from dibs.guide.card import find
-from dibs.problem import Instance
+from dibs.guide.lazy import lazy_guide
+from dibs.problem import InputError, Instance
 from dibs.search.contract import Ranks
 from dibs.search.external.registry import ENGINES, installed
+from dibs.search.guidance import Guidance
 from dibs.search.outcome import Status
 from dibs.search.plan import Request
 from dibs.training.source import Source, collect
@@ -159,6 +161,8 @@ def judge(
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Verdict:
     """Run all contenders on as many of the instances as `seconds` allow, at least on LEAST."""
+    if isinstance(guide, Path):
+        _fits(guide, instances)
     limits = {"max_seconds": limit}
     own = None if isinstance(guide, Path) else guide
     named = {"guide": str(guide)} if own is None else {}
@@ -186,6 +190,14 @@ def judge(
         progress(done, len(instances))
     found = tuple(Times(name, tuple(took), solved[name]) for name, took in times.items())
     return Verdict(found, done, limit, training)
+
+
+def _fits(guide: Path, instances: Sequence[Instance]) -> None:
+    """Refuse a guide of another family also where the searches would never ask it."""
+    loaded = lazy_guide(Guidance(guide=str(guide)))
+    for structure in {id(one.structure): one.structure for one in instances}.values():
+        if (reason := loaded.refusal(structure)) is not None:
+            raise InputError(reason, str(guide))
 
 
 def _seconds(value: float) -> str:
