@@ -140,8 +140,9 @@ def test_instances_to_a_verdict(run: Run, tmp_path: Path, monkeypatch: pytest.Mo
     for seed, formula in enumerate(sat(12, variables=12, satisfiable=True, seed=1)):
         (tmp_path / f"{seed}.cnf").write_text(formula.format())
     out = tmp_path / "out"
-    told = run("train", str(tmp_path), "--minutes", "0.02", "--out", str(out), "--instances", "12")
+    told = run("train", str(tmp_path), "--minutes", "0.02", "--out", str(out), "--instances", "12", "--steps", "7")
     assert told.code == 0, told.err
+    assert "step 7 of 7 " in told.out
     assert "12 instances, 2 of them for the verdict only" in told.out
     assert "se this guide" in told.out
     assert f"the guide is in {out / 'guide'}" in told.out
@@ -165,7 +166,7 @@ def test_the_command_that_goes_on_is_whole(tmp_path: Path, run: Run, monkeypatch
 
     monkeypatch.setattr("dibs.training.run.train", interrupted)
     out = tmp_path / "out"
-    said = ["--minutes", "0.5", "--instances", "40", "--seed", "3000000", "--network", "mine:Net"]
+    said = ["--minutes", "0.5", "--instances", "40", "--steps", "9", "--seed", "3000000", "--network", "mine:Net"]
     result = run("train", tmp_path, *said, "--out", out)
     command = f"dibs train {tmp_path} {' '.join(said)} --out {out} --resume"
     assert (result.code, result.err) == (130, f"interrupted; go on with: {command}\n")

@@ -1,26 +1,22 @@
-"""Instances with several solutions: what a guide for formulas or grids with many holes is trained on."""
+"""Formulas with several solutions: what the guide for formulas is trained on."""
 
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from dibs import CNF, Latin, Sudoku
-from dibs.generate import latin, sat, sudoku
+from dibs import CNF
+from dibs.generate import sat
 from dibs.guide.graph import graph_of, groups_of
 from dibs.model.config import Data
 from dibs.model.labelled import joined, reduced
-from dibs.model.many_solutions import LEVEL, load, solutions, states_of
+from dibs.model.many_solutions import load, solutions, states_of
 
 FORMULAS = Data(formulas=6, variables=(5, 25), solutions=8, held=0.5)
-SQUARES = Data(squares=6, orders=(5, 9), holes=(0.4, 0.6), solutions=8, held=0.5)
-SUDOKUS = Data(kept=6, sides=(2, 3), holes=(0.65, 0.8), solutions=8, held=0.5)
-ALL = pytest.mark.parametrize("data", [FORMULAS, SQUARES, SUDOKUS], ids=["formulas", "squares", "Sudokus"])
 
 
-@ALL
-def test_targets_are_shares_of_solutions(data: Data) -> None:
-    found = [state for number in range(6) for state in states_of(data, number)]
+def test_targets_are_shares_of_solutions() -> None:
+    found = [state for number in range(6) for state in states_of(FORMULAS, number)]
     assert len(found) > 10
     for state in found:
         groups = state.groups
@@ -33,28 +29,22 @@ def test_targets_are_shares_of_solutions(data: Data) -> None:
     assert any(((state.target > 0) & (state.target < 1)).any() for state in found), "nowhere are there two solutions"
 
 
-@ALL
-def test_states_depend_on_the_seed_only(data: Data) -> None:
+def test_states_depend_on_the_seed_only() -> None:
     told: list[tuple[str, int, int]] = []
-    first = load(data, lambda *args: told.append(args))
-    assert first.fingerprint() == load(data, lambda *_: None).fingerprint()
+    first = load(FORMULAS, lambda *args: told.append(args))
+    assert first.fingerprint() == load(FORMULAS, lambda *_: None).fingerprint()
     assert 0 < first.held < len(first.states)
     assert told[-1][1:] == (6, 6)
-    other = Data(**{**vars(data), "seed": 2})
+    other = Data(**{**vars(FORMULAS), "seed": 2})
     assert first.fingerprint() != load(other, lambda *_: None).fingerprint()
 
 
-MADE = (
-    *sat(3, variables=15, satisfiable=True, seed=1), *latin(3, order=7, holes=0.5), *sudoku(3, box=(3, 3), kept=0.25),
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("instance", MADE)
-def test_solutions_are_different_and_right(instance: CNF | Latin | Sudoku) -> None:
-    found = solutions(instance, LEVEL[instance.structure.family], 16, 0)
+@pytest.mark.parametrize("formula", list(sat(3, variables=15, satisfiable=True, seed=1)))
+def test_solutions_are_different_and_right(formula: CNF) -> None:
+    found = solutions(formula, 16, 0)
     assert len(np.unique(found, axis=0)) == len(found) > 0
     for true in found:
-        assert instance.violation(instance.decode(np.flatnonzero(true))) is None  # type: ignore[arg-type]
+        assert formula.violation(formula.decode(np.flatnonzero(true))) is None
 
 
 def test_a_reduced_state_has_the_same_graph() -> None:

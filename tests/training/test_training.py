@@ -17,11 +17,13 @@ from safetensors.numpy import load_file
 
 import dibs
 import dibs.solving
+from dibs import generate
 from dibs.guide import load_guide
 from dibs.guide.card import find
 from dibs.guide.denoiser import Denoiser
+from dibs.guide.graph import KINDS
 from dibs.model.labelled import OwnState
-from dibs.model.many_solutions import ManySolutions
+from dibs.model.many_solutions import LEVEL, ManySolutions
 from dibs.model.own_states import failed_state, known_of, states_of
 from dibs.model.tasks import ManySolutionsTask
 from dibs.problem import InputError, Instance
@@ -527,6 +529,31 @@ def test_states_and_labels_are_files_for_other_peoples_training(tmp_path: Path) 
         assert max(row["literal"]) < structure.literals
     with pytest.raises(InputError, match="must end in"):
         export_states(committees, tmp_path / "s.csv")
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("family", ["latin", "sudoku", "cnf"])
+def test_states_of_grids_and_formulas_are_labelled_by_shares_of_solutions(family: str, seed: int) -> None:
+    """What guides that come with dibs learn from goes the same way as any family."""
+    made: dict[str, Instance] = {
+        "latin": next(generate.latin(1, order=7, holes=0.5, seed=seed)),
+        "sudoku": next(generate.sudoku(1, kept=0.25, seed=seed)),
+        "cnf": next(generate.sat(1, variables=25, satisfiable=True, seed=seed)),
+    }
+    known = known_of(made[family], 8, seed, max_nodes=20_000).solutions
+    assert len(np.unique(known, axis=0)) == len(known) > 1
+    for true in known:
+        assert made[family].violation(made[family].decode(np.flatnonzero(true))) is None
+    found = list(states_of(made[family], known, KINDS, LEVEL[family], np.random.default_rng(seed)))
+    assert len(found) > 1
+    for state in found:
+        groups = state.groups
+        literal = np.repeat(np.arange(len(state.target)), np.diff(groups.begin))
+        cells = groups.kind[groups.group] == 0
+        share = np.bincount(groups.group[cells], state.target[literal[cells]], len(groups.kind))
+        assert np.allclose(share[groups.kind == 0], 1), "one literal of each cell is true in each solution"
+        assert len(set(groups.group[np.isin(literal, np.flatnonzero(state.candidates)) & cells])) == 1
+    assert any(((state.target > 0) & (state.target < 1)).any() for state in found)
 
 
 def test_searches_end_where_all_find_the_same_solution(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,7 @@ def train(
     resume: Annotated[bool, Parameter(help="go on with the run in that folder")] = False,
     minutes: Annotated[float | None, Parameter(help="instances: time for all of it; default: 20")] = None,
     instances: Annotated[int | None, Parameter(help="instances: how many; default: by time")] = None,
+    steps: Annotated[int | None, Parameter(help="instances: steps of training; default: by time")] = None,
     seed: Annotated[int | None, Parameter(help="instances: of everything that is drawn; default: 0")] = None,
     network: Annotated[
         str | None, Parameter(help="instances: module:Class of your own in place of ours; see docs/OWN_GUIDES.md")
@@ -81,14 +82,15 @@ def train(
         raise Refused(f"dibs: threads = {threads}: it must be a whole number, 1 or more")
     torch.set_num_threads(threads)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends jobs on a cluster; as Ctrl-C
+    said = {"minutes": minutes, "instances": instances, "steps": steps, "seed": seed, "network": network}
+    said = {name: one for name, one in said.items() if one is not None}  # of a run on instances
     if _are_instances(source):
         if data is not None or set_:
             raise Refused(f"dibs: {'--data' if data else '--set'} is for a configuration, and {source} is none")
-        return _from_instances(source, output, resume, minutes, instances, seed, network)
+        return _from_instances(source, output, resume, said)
     plan = _overridden(Config.read(source), set_)
-    for name, value in (("minutes", minutes), ("instances", instances), ("seed", seed), ("network", network)):
-        if value is not None:
-            raise Refused(f"dibs: --{name} is for instances; a configuration says it itself: see --set")
+    if said:
+        raise Refused(f"dibs: --{next(iter(said))} is for instances; a configuration says it itself: see --set")
     folder = output or Path("runs") / plan.name
     if (folder / "checkpoint.pt").exists() and not resume:
         raise Refused(f"dibs: {folder} holds a run already: go on with --resume, or take another --output")
@@ -118,15 +120,8 @@ def _are_instances(source: str) -> bool:
     return path.is_dir() or (path.exists() and path.suffix != ".toml") or (":" in source and not path.exists())
 
 
-def _from_instances(
-    source: str,
-    output: Path | None,
-    resume: bool,
-    minutes: float | None,
-    instances: int | None,
-    seed: int | None,
-    network: str | None,
-) -> int:
+def _from_instances(source: str, output: Path | None, resume: bool, said: dict[str, Any]) -> int:
+    """`said`: what was said of the run, as `dibs.train` takes it."""
     from rich.console import Console
 
     from dibs.report import tabular
@@ -138,20 +133,10 @@ def _from_instances(
     with _alone(folder), _Phases() as screen:
         try:
             with refusing():
-                found = run(
-                    source,
-                    20.0 if minutes is None else minutes,
-                    folder,
-                    seed=seed or 0,
-                    instances=instances,
-                    network=network,
-                    resume=resume,
-                    report=screen.show,
-                )
+                found = run(source, out=folder, resume=resume, report=screen.show, **said)
         except KeyboardInterrupt:
             screen.terminal.close()
-            said = {"minutes": minutes, "instances": instances, "seed": seed, "network": network}
-            same = "".join(f" --{name} {value}" for name, value in said.items() if value is not None)
+            same = "".join(f" --{name} {value}" for name, value in said.items())
             screen.terminal.say(f"interrupted; go on with: dibs train {source}{same} --out {folder} --resume")
             raise
     console = Console()
@@ -198,7 +183,7 @@ def _made(plan: Config, cache: Path, screen: _Screen) -> Sources:
     from dibs.model import many_solutions, puzzles
 
     try:
-        if plan.data.many_solutions:
+        if plan.data.formulas:
             return many_solutions.load(plan.data, screen.making)
         return puzzles.load(plan.data, cache, screen.making)
     except InputError:

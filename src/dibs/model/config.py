@@ -48,7 +48,7 @@ class Model:
 
 @dataclass(frozen=True, kw_only=True)
 class Data:
-    """Puzzles, by source, or formulas, or grids with many holes. No puzzle has 17 givens: those are the test set."""
+    """Puzzles, by source, or formulas. No puzzle has 17 givens: those are the test set."""
 
     box: tuple[int, int] = _key((3, 3), "rows and columns of a box")
     csv: str = _key("", "a file with the columns quizzes,solutions instead of generated puzzles")
@@ -61,20 +61,9 @@ class Data:
     listed: str = _key("", "a file with puzzles of your own, each with one solution")
     formulas: int = _key(0, "satisfiable random 3-SAT formulas at the threshold instead of puzzles", 0)
     variables: tuple[int, int] = _key((5, 60), "least and most variables of a formula, evenly on a log scale")
-    squares: int = _key(0, "Latin squares with holes instead of puzzles", 0)
-    orders: tuple[int, int] = _key((8, 20), "least and most order of a square")
-    kept: int = _key(0, "Sudokus with random cells kept, not always with one solution, instead of puzzles", 0)
-    sides: tuple[int, int] = _key((4, 5), "least and most side of their boxes")
-    holes: tuple[float, float] = _key((0.36, 0.46), "least and most share of holes in a square or such a Sudoku")
-    solutions: int = _key(12, "solutions of a formula, square or such a Sudoku, which targets are drawn from", 1)
+    solutions: int = _key(12, "solutions of a formula, which targets are drawn from", 1)
     seed: int = _key(1, "of the generators", 0)
     held: float = _key(0.02, "share of each source that is held out for validation", 0, 0.5)
-
-    @property
-    def many_solutions(self) -> tuple[str, int] | None:
-        """The family and the number of instances with several solutions, if they take the place of puzzles."""
-        counts = {"cnf": self.formulas, "latin": self.squares, "sudoku": self.kept}
-        return next(((family, count) for family, count in counts.items() if count), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,11 +156,8 @@ def _checked(kind: Any, key: str, value: Any, where: str, file: str) -> Any:
     found = next(f for f in fields(kind) if f.name == key)
     default, least, most = getattr(kind(), key), found.metadata["least"], found.metadata["most"]
     if isinstance(default, tuple):
-        kinds, what = ((int, float), "numbers") if isinstance(default[0], float) else ((int,), "whole numbers")
-        if not isinstance(value, list | tuple) or len(value) != 2 or not all(type(v) in kinds and v > 0 for v in value):
-            raise InputError(f"{where}{key} = {value!r}: two {what} above 0, e.g. {list(default)}", file=file)
-        if isinstance(default[0], float) and max(value) >= 1:
-            raise InputError(f"{where}{key} = {value!r}: shares below 1, e.g. {list(default)}", file=file)
+        if not isinstance(value, list | tuple) or len(value) != 2 or not all(type(v) is int and v > 0 for v in value):
+            raise InputError(f"{where}{key} = {value!r}: two whole numbers above 0, e.g. {list(default)}", file=file)
         return tuple(value)
     if key == "devices":
         if value != "auto" and (type(value) is not int or value < 1):

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from io import BytesIO
+from itertools import cycle
 from math import inf
 from pathlib import Path
 from threading import Lock
@@ -54,7 +55,8 @@ SOLUTIONS = 8  # of an instance
 NODES = 20_000  # of a search for one
 WIDTHS = ((400, 32), (10**9, 16))  # of the hidden state, for so many literals open at the root, where most asks are
 ROUNDS, BATCH, LEARNING = 12, 16, 4e-3
-TRIAL = 3  # steps that are timed
+TRIAL = 3  # steps that are timed, at least;
+TRIED = 0.02  # of the time: a few steps may all fall between two turns of other processes
 LIMIT = 10.0  # seconds for an instance in the verdict, at most;
 LIMITS = 80  # there is time for so many limits
 
@@ -339,7 +341,7 @@ class _Run:
         rate = self.network.rate if self.network else LEARNING
         train |= {"warmup": 20, "lr": rate, "decay": 0.5, "ema": 0.995}
         train |= {"validate": max(1, steps // 10), "checkpoint": max(1, min(50, steps // 10))}
-        return Config.of(self.folder.name, {"model": model, "train": train}, "training")
+        return Config.of(self.given.function or self.folder.name, {"model": model, "train": train}, "training")
 
     def _learn(self, sources: ManySolutions) -> None:
         if self.decided.steps is None:
@@ -367,15 +369,17 @@ class _Run:
         module = task.module()
         optimiser = torch.optim.AdamW(module.parameters())
         rng = np.random.default_rng(0)
-        took = []
-        for batch in task.batches(rng)[: 1 + TRIAL]:
+        took: list[float] = []
+        for batch in cycle(task.batches(rng)):
             begin = monotonic()
             for loss in task.losses(module, batch, torch.device("cpu"), rng, compiled=compiles()):
                 optimiser.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
             took.append(monotonic() - begin)
-        return max(10, int(seconds / max(float(np.mean(took[1:])), 1e-4)))  # the first has compiled
+            if len(took) > TRIAL and sum(took[1:]) >= TRIED * seconds:  # the first has compiled
+                break
+        return max(10, int((seconds - sum(took)) / max(float(np.mean(took[1:])), 1e-4)))
 
     def _stepped(self, now: Progress) -> None:
         figures = "  ".join(f"{name} {value:.3f}" for name, value in now.figures.items())

@@ -34,6 +34,11 @@ class Collected:
     kinds: tuple[str, ...]  # of their groups, the cells first
     faults: list[str] = field(default_factory=list)
 
+    @property
+    def function(self) -> str:
+        """module:function, if they come from one; "" otherwise."""
+        return self.label if ":" in self.label and not Path(self.label).exists() else ""
+
 
 def collect(source: Source, count: int, enough: Callable[[int], bool] = lambda found: False) -> Collected:
     """At most `count` different instances; InputError in a line where there are none, or where they do not fit.
