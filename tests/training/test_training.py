@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from safetensors.numpy import load_file
 
 import dibs
@@ -29,6 +30,7 @@ from dibs.model.tasks import ManySolutionsTask
 from dibs.problem import InputError, Instance
 from dibs.search.root import roots
 from dibs.training import export_states, judge_guide, page, train
+from dibs.training.affordable import affordable
 from dibs.training.run import LEAST, _Run
 from dibs.training.source import collect
 from dibs.training.verdict import WITH, WITHOUT, Times, Verdict
@@ -216,6 +218,32 @@ def test_the_width_goes_by_the_roots(tmp_path: Path, monkeypatch: pytest.MonkeyP
         one.decided.width = None
         one._states(known)
         assert one.decided.width == width
+
+
+def test_steps_are_tried_for_a_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others take turns, a few quick steps say nothing: here each fourth takes long, on a clock of our own."""
+    now = 0.0
+
+    class Steps:
+        made = 0
+
+        def module(self) -> torch.nn.Module:
+            return torch.nn.Linear(1, 1)
+
+        def batches(self, rng: np.random.Generator) -> list[int]:
+            return list(range(4))
+
+        def losses(self, module: torch.nn.Module, batch: int, *_: Any, **__: Any) -> Any:
+            nonlocal now
+            self.made += 1
+            now += 4.7 if batch == 3 and self.made > 4 else 0.1
+            yield module(torch.ones(1)).sum()
+
+    task = Steps()
+    monkeypatch.setattr("dibs.training.affordable.monotonic", lambda: now)
+    steps = affordable(task, 1000.0)  # type: ignore[arg-type]
+    assert task.made > 10
+    assert 700 < steps < 1100, "1.25 s each on the average, not 0.1"
 
 
 def test_a_slow_generator_leaves_time_to_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

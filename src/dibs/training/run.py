@@ -17,7 +17,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from io import BytesIO
-from itertools import cycle
 from math import inf
 from pathlib import Path
 from threading import Lock
@@ -55,8 +54,6 @@ SOLUTIONS = 8  # of an instance
 NODES = 20_000  # of a search for one
 WIDTHS = ((400, 32), (10**9, 16))  # of the hidden state, for so many literals open at the root, where most asks are
 ROUNDS, BATCH, LEARNING = 12, 16, 4e-3
-TRIAL = 3  # steps that are timed, at least;
-TRIED = 0.02  # of the time: a few steps may all fall between two turns of other processes
 LIMIT = 10.0  # seconds for an instance in the verdict, at most;
 LIMITS = 80  # there is time for so many limits
 
@@ -359,27 +356,10 @@ class _Run:
         learn(self._config(steps, start), sources, folder, self._stepped, resume, self.network)
 
     def _affordable(self, sources: ManySolutions, seconds: float) -> int:
-        """Steps that there is time for: a few are tried, on weights of no use."""
-        import torch
-
-        from dibs.guide.runtime import compiles
         from dibs.model.task_for import task_for
+        from dibs.training.affordable import affordable
 
-        task = task_for(self._config(1), sources, self.network)
-        module = task.module()
-        optimiser = torch.optim.AdamW(module.parameters())
-        rng = np.random.default_rng(0)
-        took: list[float] = []
-        for batch in cycle(task.batches(rng)):
-            begin = monotonic()
-            for loss in task.losses(module, batch, torch.device("cpu"), rng, compiled=compiles()):
-                optimiser.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
-                optimiser.step()
-            took.append(monotonic() - begin)
-            if len(took) > TRIAL and sum(took[1:]) >= TRIED * seconds:  # the first has compiled
-                break
-        return max(10, int((seconds - sum(took)) / max(float(np.mean(took[1:])), 1e-4)))
+        return affordable(task_for(self._config(1), sources, self.network), seconds)
 
     def _stepped(self, now: Progress) -> None:
         figures = "  ".join(f"{name} {value:.3f}" for name, value in now.figures.items())
