@@ -232,10 +232,12 @@ class _Run:
         self.report(Report("solve", line=line))
         if solved < 2:
             none = f" and {refuted} have no solution" if refuted else ""
-            wanted = "instances that have a solution" if 2 * refuted > len(known) else "easier instances"
+            wanted = "easier instances of the same family"
+            if 2 * refuted > len(known):
+                wanted = "instances of the same family that have a solution"
             raise InputError(
                 f"of {len(known)} instances {solved} were solved with {NODES:,} nodes{none}: there is nothing to learn "
-                f"from; give {wanted} of the same family, or more of them",
+                f"from; give {wanted}, or more of them",
                 self.given.label,
             )
         return known
