@@ -85,16 +85,16 @@ def test_puzzles_that_trying_solves_leave_nothing_to_learn(tmp_path: Path) -> No
     ("model", "data"),
     [
         ({"kind": "transformer", "width": 24, "layers": 1, "heads": 2, "probes": True}, {"minimal": 20}),
-        (TINY, {"squares": 2, "orders": [4, 5]}),
+        (TINY, {"formulas": 2}),
     ],
-    ids=["transformer", "squares"],
+    ids=["transformer", "formulas"],
 )
 def test_others_do_not_take_it(model: dict[str, Any], data: dict[str, Any], tmp_path: Path) -> None:
     from dibs.model.many_solutions import ManySolutions
 
     config = _config(model, data)
     sources: Any = (
-        ManySolutions.__new__(ManySolutions) if "squares" in data else load(config.data, tmp_path, lambda *made: None)
+        ManySolutions.__new__(ManySolutions) if "formulas" in data else load(config.data, tmp_path, lambda *made: None)
     )
     with pytest.raises(InputError, match="probes = true"):
         task_for(config, sources)
