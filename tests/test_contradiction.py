@@ -148,3 +148,8 @@ def test_a_wrong_explanation_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(_Inquiry, "fails", fails)
     with pytest.raises(dibs.WrongSolution, match="finds a solution of what is said to fail"):
         dibs.why(Sudoku.parse("4.....1..3.....2"))
+
+
+def test_what_is_no_problem_is_said_so() -> None:
+    with pytest.raises(TypeError, match="is no grid, formula, problem or model"):
+        dibs.why("4...")

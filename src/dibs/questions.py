@@ -10,6 +10,7 @@ import numpy as np
 
 from dibs.problem.structure import Instance
 from dibs.problem.words import literals_over
+from dibs.ranges import checked_number
 from dibs.search.contract import Ranks
 from dibs.search.options import ALIASES, LIMITS
 from dibs.search.outcome import Outcome, Status
@@ -83,8 +84,7 @@ def solutions(
         >>> len(list(dibs.solutions(dibs.Sudoku.parse("4.....1..3......"))))
         3
     """
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit = {limit}: it must be 1 or more")
+    limit = _checked(limit)
     if named := sorted({"max_solutions", "count"} & options.keys()):
         raise ValueError(f"solutions takes no {named[0]}: say limit")
     if options.get("order") == "oracle":
@@ -96,7 +96,12 @@ def solutions(
     if over is not None and "root" not in explicit:
         explicit = {"strategy": "nogoods", **explicit}
     found = solver(guide, policy, explicit, workers)
-    mask = None if over is None else literals_over(instance, over)
+    if over is None:
+        return Solutions(found.stream(instance))
+    mask = literals_over(instance, over)
+    plan = found.plan(instance)
+    if plan.search != "nogoods" or plan.easy is not None:  # no other search knows of it
+        raise ValueError("over is for the nogood search: leave out what asks for another one")
     return Solutions(found.stream(instance, mask))
 
 
@@ -119,6 +124,7 @@ def count_solutions(problem: Any, limit: int | None = 1000, **options: Any) -> i
     limits = {*LIMITS, *ALIASES} - {"seed"}
     if cut := sorted(options.keys() & limits):
         raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
+    limit = _checked(limit)
     explicit = {**options, "max_solutions": MOST if limit is None else limit}
     found = solver(explicit.pop("guide", None), explicit.pop("policy", None), explicit, explicit.pop("workers", 1))
     found.count = True
@@ -142,6 +148,8 @@ def is_unique(problem: Any, **options: Any) -> bool:
         >>> dibs.is_unique(dibs.Sudoku.parse("4.....1..3......"))
         False
     """
+    if "limit" in options:
+        raise ValueError("is_unique takes no limit: it looks for two solutions")
     return count_solutions(problem, limit=2, **options) == 1
 
 
@@ -173,8 +181,8 @@ def sample(problem: Any, n: int, seed: int = 0) -> Sample:
         >>> len(dibs.sample(dibs.Sudoku.parse("4.....1..3......"), 2))
         2
     """
-    if n < 0:
-        raise ValueError(f"n = {n}: it must be 0 or more")
+    n = int(checked_number("n", n, 0, None, whole=True))
+    seed = int(checked_number("seed", seed, 0, None, whole=True))
     instance = instance_of(problem)
     every = solutions(instance, COUNTED + 1, max_nodes=COUNTING)
     found = list(every)
@@ -197,6 +205,11 @@ def instance_of(problem: Any) -> Instance:
     made = getattr(problem, "problem", None)
     instance: Instance = made() if callable(made) else problem
     return instance
+
+
+def _checked(limit: int | None) -> int | None:
+    """A limit as Python's own number; ValueError, in one line, where it is none."""
+    return None if limit is None else min(MOST, int(checked_number("limit", limit, 1, None, whole=True)))
 
 
 def _key(solution: Any) -> Any:

@@ -25,6 +25,7 @@ from dibs.problem.structure import Instance
 from dibs.problem.words import (
     chosen,
     group_shown,
+    listed,
     literal_of,
     shown,
     truth,
@@ -89,7 +90,7 @@ class Session:
         of = instance_of(problem)
         for name in options:
             full = {"count": "max_solutions"}.get(name, name)
-            if full in REFUSED:
+            if full in REFUSED and (full, options[name]) != ("strategy", "nogoods"):
                 raise ValueError(f"{name} = {options[name]!r} {REFUSED[full]}")
         if options.get("order") == "oracle":
             raise ValueError("order = 'oracle' is for one answer: it solves the problem first")
@@ -245,7 +246,7 @@ class Session:
             >>> tuple(sorted(session.solve(assume=["r1c2=4"]).failing))
             ('r1c1=4', 'r1c2=4')
         """
-        wordings = {self._literal(one): one for one in assume}
+        wordings = {self._literal(one): one for one in listed("assume", assume)}
         options = self._options
         if max_nodes is not None or max_seconds is not None:
             nodes = options.max_nodes if max_nodes is None else max_nodes
@@ -323,7 +324,7 @@ class Session:
         Returns:
             An iterator of `Outcome`s.
         """
-        wordings = {self._literal(one): one for one in assume}
+        wordings = {self._literal(one): one for one in listed("assume", assume)}
         liked = chosen(self.problem, solution)
         used: list[Switch] = []
         try:

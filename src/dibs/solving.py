@@ -9,6 +9,7 @@ from typing import Any
 from dibs.guide.card import find
 from dibs.guide.lazy import lazy_guide
 from dibs.problem.structure import Instance
+from dibs.ranges import checked_number
 from dibs.search.contract import Ranks
 from dibs.search.outcome import Outcome
 from dibs.search.plan import Plan, Request
@@ -31,8 +32,7 @@ def ready(request: Request, guide: Ranks | None = None, proof: str | os.PathLike
 
 def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any], workers: int = 1) -> Solver:
     """What the keyword arguments of all these calls make. `workers`: cores for one instance."""
-    if workers < 1:
-        raise ValueError(f"workers = {workers}: it must be 1 or more")
+    workers = int(checked_number("workers", workers, 1, None, whole=True))
     explicit = dict(options)
     engine, proof = explicit.pop("engine", "own"), explicit.pop("proof", None)
     if isinstance(guide, str):

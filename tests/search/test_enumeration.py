@@ -180,12 +180,24 @@ def test_refusals() -> None:
         ({"count": 3}, "say limit"),
         ({"order": "oracle"}, "for solve"),
         ({"over": ["r1c1"], "tie": "degree"}, "tree search"),
+        ({"over": ["r1c1"], "strategy": "dfs"}, "over is for the nogood search"),
+        ({"over": ["r1c1"], "policy": "guided", "strategy": "dfs"}, "over is for the nogood search"),
+        ({"over": ["r1c1"], "level": "naked", "strategy": "dfs"}, "over is for the nogood search"),
+        ({"over": 1}, "over = 1: give a list"),
+        ({"limit": "3"}, "limit = '3': it must be a whole number"),
+        ({"limit": 1.5}, "limit = 1.5: it must be a whole number"),
+        ({"workers": 1.5}, "workers = 1.5: it must be a whole number"),
+        ({"workers": "2"}, "workers = '2': it must be a whole number"),
         ({"engine": "cadical195"}, "dibs' own search"),
         ({"strategy": "restarts"}, "for one solution"),
         ({"policy": "auto", "guide_after": 5}, "for one solution"),
     ):
         with pytest.raises(ValueError, match=said):
             dibs.solutions(grid, **options)
+    with pytest.raises(ValueError, match="limit = 0: it must be a whole number, 1 or more"):
+        dibs.count_solutions(grid, 0)
+    with pytest.raises(ValueError, match="is_unique takes no limit"):
+        dibs.is_unique(grid, limit=3)
 
 
 def test_samples() -> None:
@@ -202,8 +214,9 @@ def test_samples() -> None:
     m = dibs.Model()
     m.choice("a", "xyz")
     assert sorted(one["a"] for one in dibs.sample(m, 3)) == ["x", "y", "z"]
-    with pytest.raises(ValueError, match="n = -1"):
-        dibs.sample(small, -1)
+    for n, seed, said in ((-1, 0, "n = -1"), (1.5, 0, "n = 1.5"), ("3", 0, "n = '3'"), (1, -1, "seed = -1")):
+        with pytest.raises(ValueError, match=said):
+            dibs.sample(small, n, seed)
 
 
 def test_samples_are_uniform() -> None:

@@ -279,6 +279,9 @@ def test_what_makes_no_sense_is_refused_in_one_line() -> None:
     session = Session(dibs.Sudoku.parse("4.....1..3.....2"))
     group = session.add((0, 1, ["r1c2=1", "r4c1=1"]))
     session.remove(group)
+    guests = dibs.Model()
+    guests.choice("Ann", [1, 2])
+    assert Session(guests, strategy="nogoods").solve().status == "SAT"
     for wrong, said in (
         (lambda: session.remove(group), "is not in this session"),
         (lambda: session.remove("r1c2=3"), "r1c2=3 is not given"),
@@ -294,6 +297,9 @@ def test_what_makes_no_sense_is_refused_in_one_line() -> None:
         (lambda: Session(Problem(["a"]), count=2), "is for one answer"),
         (lambda: Session(Problem(["a"]), tie="degree"), "is for the tree search"),
         (lambda: list(session.near("123")), "is no solution of"),
+        (lambda: session.solve(assume="r1c2=1"), "assume = 'r1c2=1': give a list"),
+        (lambda: session.near("1" * 16, assume="r1c2=1").__next__(), "assume = 'r1c2=1': give a list"),
+        (lambda: list(Session(guests).near({"Ann": 4})), "'Ann': 4 is none of its values"),
     ):
         with pytest.raises(ValueError, match=said) as error:
             wrong()

@@ -63,6 +63,8 @@ class Parts:
 
 def parts_of(instance: Instance) -> Parts:
     """The parts of a problem, givens first."""
+    if not isinstance(instance, Instance):
+        raise TypeError(f"{instance!r} is no grid, formula, problem or model")
     givens = [
         Part("given", shown(instance, literal), ((1, 1, (literal,)),), words_for(instance, literal))
         for literal in instance.given.tolist()

@@ -125,6 +125,9 @@ def _true_literals(instance: Instance, solution: Any) -> list[int] | NDArray[np.
     if not isinstance(instance, Problem):
         raise ValueError(f"literals of a solution of {instance!r} are not known")
     if isinstance(instance, Modelled):
+        for v in instance.variables:
+            if v.values and solution[v.name] not in v.values:
+                raise ValueError(f"{v.name!r}: {solution[v.name]!r} is none of its values")
         true = {v.first + v.values.index(solution[v.name]) for v in instance.variables if v.values}
         true |= {v.first for v in instance.variables if not v.values and solution[v.name]}
     else:
@@ -180,16 +183,21 @@ def _in_model(model: Modelled, words: Any) -> int:
         raise ValueError(f"{words!r}: write (name, value) of a choice, or the name of a boolean variable") from None
 
 
+def listed(name: str, words: Iterable[Any]) -> Iterable[Any]:
+    """The same words; ValueError, in one line, where they are one text: each letter of it would be a word."""
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise ValueError(f"{name} = {words!r}: give a list, as in {name}=[{words!r}]")
+    return words
+
+
 def literals_over(instance: Instance, over: Iterable[Any]) -> NDArray[np.bool_]:
     """[literals] those of variables that somebody names; ValueError, in one line, for what is none.
 
     Of a grid they are cells ("r1c3"), of a formula numbers of variables, of a model variables or their names, of a
     problem literals.
     """
-    if isinstance(over, str):
-        raise ValueError(f"over = {over!r}: give a list of names")
     mask = np.zeros(instance.structure.literals, bool)
-    for name in over:
+    for name in listed("over", over):
         try:
             mask[_of_variable(instance, name)] = True
         except ValueError as error:
