@@ -214,7 +214,13 @@ def test_samples() -> None:
     m = dibs.Model()
     m.choice("a", "xyz")
     assert sorted(one["a"] for one in dibs.sample(m, 3)) == ["x", "y", "z"]
-    for n, seed, said in ((-1, 0, "n = -1"), (1.5, 0, "n = 1.5"), ("3", 0, "n = '3'"), (1, -1, "seed = -1")):
+    wrong: tuple[tuple[Any, int, str], ...] = (
+        (-1, 0, "n = -1"),
+        (1.5, 0, "n = 1.5"),
+        ("3", 0, "n = '3'"),
+        (1, -1, "seed = -1"),
+    )
+    for n, seed, said in wrong:
         with pytest.raises(ValueError, match=said):
             dibs.sample(small, n, seed)
 
