@@ -103,6 +103,8 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
         ("--count 10001 --proof p", "max_solutions = 10001: a proof excludes at most 10,000 solutions"),
         ("--engine glucose4 --nodes 5", "max_nodes = 5 is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --count 2", "max_solutions = 2 is for dibs' own search, not for engine glucose4"),
+        ("--all --proof p", "a proof excludes at most 10,000 solutions: give --count N in place of --all"),
+        ("--engine glucose4 --all", "all solutions: that is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --policy auto", "policy = 'auto' is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --level naked", "level = 'naked' is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --order oracle", "order = 'oracle' is for dibs' own search, not for engine glucose4"),
@@ -133,12 +135,40 @@ def test_files_of_proofs_that_make_no_sense(run: Run, tmp_path: Path) -> None:
     assert run("solve", UNSAT, *words, tmp_path).complaint == f"{tmp_path}: is a directory"
     missing = tmp_path / "none" / "p"
     assert run("solve", UNSAT, *words, missing).complaint == f"{missing}: cannot be written: No such file or directory"
+    packed = tmp_path / "p.gz"
+    assert run("solve", UNSAT, *words, packed).complaint == f"{packed}: a proof is packed as .xz, not as .gz"
     several = f"{UNSAT}\n{UNSAT}\n".encode()
     assert (
         run("solve", "-", *words, tmp_path / "p", stdin=several).complaint
         == "dibs: a proof is about one puzzle or formula, and there are several"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_proof_is_not_written_over_what_it_proves(run: Run, tmp_path: Path) -> None:
+    formula, link, beside = tmp_path / "f.cnf", tmp_path / "f.drat", tmp_path / "f.drat.cnf"
+    for path in (formula, beside):
+        path.write_text(CONTRADICTION)
+    link.symlink_to(formula)
+    for path, proof, named in ((formula, formula, formula), (formula, link, link), (beside, link, beside)):
+        said = f"{named}: what is to be solved is in this file: write to another one"
+        assert run("solve", path, "--proof", proof).complaint == said
+        assert path.read_text() == CONTRADICTION
+
+
+def test_a_proof_beside_the_word_unique(run: Run, tmp_path: Path) -> None:
+    for clauses, word, code, said in (
+        ("1 2 0\n-1 0\n", "unique", 0, "a DRAT proof of the formula without the one solution in"),
+        ("1 2 0\n", "several", 1, "not written, the answer is SAT: a proof is for no further solution"),
+        ("1 0\n-1 0\n", "none", 1, "a DRAT proof"),
+    ):
+        formula, proof = tmp_path / "f.cnf", tmp_path / f"{word}.drat"
+        formula.write_text(f"p cnf 2 {clauses.count(chr(10))}\n{clauses}")
+        for words in ([], ["--json"]):
+            result = run("solve", formula, "--unique", "--proof", proof, *words)
+            assert (result.code, word in result.out) == (code, True)
+            assert result.err.startswith(f"{proof}: {said}")
+            assert proof.exists() == (word != "several")
 
 
 def test_an_engine_that_is_not_installed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

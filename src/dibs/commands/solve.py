@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -23,12 +24,12 @@ from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.reading import Family, Item
 from dibs.questions import Solutions
 from dibs.search import Outcome
-from dibs.search.external.proof import about_proof
+from dibs.search.external.proof import about_proof, formula_path
 from dibs.search.external.registry import ENGINES, EngineName
 from dibs.search.plan import Request
 from dibs.search.policies import PolicyName
 from dibs.search.slices import MOST
-from dibs.search.solver import Solver
+from dibs.search.solver import EXCLUDED, Solver
 from dibs.search.stream import cores, solve_batches
 from dibs.search.tree import kernel_ready
 from dibs.solving import ready
@@ -133,6 +134,10 @@ def solve(
     if cluster is not None and proof is not None:
         raise Refused("dibs: a proof is written here: give --proof or --cluster")
     texts = [source.find(puzzle) for puzzle in puzzles or (None,)]
+    if proof is not None:
+        if every:
+            raise Refused(f"dibs: a proof excludes at most {EXCLUDED:,} solutions: give --count N in place of --all")
+        source.keep(texts, proof, formula_path(Path(proof)))
     try:
         request = Request(policy, _wanted(given.as_dict(), every, unique), engine=engine)
         solver = ready(request, proof=proof)
@@ -262,13 +267,13 @@ class _Run:
             if self.unique:
                 name = self.solver.plan(item).name
                 terminal.rows(answer.unique(place, item, outcome, name, self.json))
-                return UNIQUE_CODES[answer.verdict(outcome)]
-            terminal.rows(
-                self.json_row(place, item, outcome) if self.json else answer.one(item, outcome, self.wanted, engine)
-            )
+            elif self.json:
+                terminal.rows(self.json_row(place, item, outcome))
+            else:
+                terminal.rows(answer.one(item, outcome, self.wanted, engine))
             if self.solver.proof is not None:
                 terminal.say(about_proof(self.solver.proof, item, outcome, self.wanted))
-            return answer.exit_code(item, outcome)
+            return UNIQUE_CODES[answer.verdict(outcome)] if self.unique else answer.exit_code(item, outcome)
 
     def each(self, place: source.Place, item: Instance | InputError) -> int:
         """All solutions of one puzzle, as they are found, then what they cost."""

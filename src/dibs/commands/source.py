@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from dibs.errors import Refused
@@ -51,6 +52,16 @@ def find(puzzle: str | None) -> Input:
     if looks_like_path(puzzle):
         raise Refused(f"{puzzle}: no such file")
     return Input(io.StringIO(puzzle), ARGUMENT)
+
+
+def keep(inputs: Iterable[Input], *outputs: str | os.PathLike[str]) -> None:
+    """Refuse to write over what is to be read."""
+    for one in inputs:
+        for path in outputs:
+            if not isinstance(one.source, str | os.PathLike) or one.source == "-" or not os.path.exists(path):
+                continue
+            if os.path.samefile(one.source, path):
+                raise Refused(f"{path}: what is to be solved is in this file: write to another one")
 
 
 def looks_like_path(text: str) -> bool:

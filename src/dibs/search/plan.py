@@ -30,6 +30,7 @@ from dibs.search.options import (
     Options,
 )
 from dibs.search.policies import FREE, POLICIES, shares, shortest_run
+from dibs.search.slices import MOST
 
 OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
@@ -135,7 +136,8 @@ class Request:
         for name, value in self.explicit.items():
             if name in OF_ENGINES or (name, value) == ("max_solutions", 1):
                 continue
-            raise ValueError(f"{name} = {value!r} is for dibs' own search, not for engine {self.engine}")
+            said = "all solutions: that" if (name, value) == ("max_solutions", MOST) else f"{name} = {value!r}"
+            raise ValueError(f"{said} is for dibs' own search, not for engine {self.engine}")
         find(self.engine)
         if self.own_guide or self.explicit.get("guide") is not None:
             check_guide(self.engine)

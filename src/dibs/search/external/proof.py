@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.errors import InputError
 from dibs.problem.cnf import CNF
 from dibs.problem.structure import Instance, Need, Structure
 from dibs.search.external.formula import Formula, cardinality, encode
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dibs.search.drat import Drat
 
 END = "0"  # the empty clause
+OTHERWISE = (".gz", ".bz2", ".zst", ".zip")
 PRESET = 1  # of .xz: three times as fast as the usual one, for files that are hardly larger
 
 
@@ -70,10 +72,12 @@ class ProofFile:
         self.path = Path(path)
         self.written = False
         self._held: list[bytes] = []
+        if (suffix := self.path.suffix.lower()) in OTHERWISE:
+            raise InputError(f"a proof is packed as .xz, not as {suffix}", str(self.path))
         with explained(self.path):
             self._fresh = begun(self.path)
             self._text: IO[bytes] = self._fresh.file
-            if self.path.name.endswith(".xz"):
+            if suffix == ".xz":
                 self._text = lzma.LZMAFile(self._fresh.file, "wb", preset=PRESET)  # noqa: SIM115
 
     def write(self, instance: Instance, formula: Formula, lines: Iterable[str]) -> None:
