@@ -271,6 +271,25 @@ def test_no_json(text: str, tmp_path: Path) -> None:
         read_problem(tmp_path / "p.json")
 
 
+@pytest.mark.parametrize("implied", [False, True])
+def test_a_variable_of_a_file_has_one_of_its_values_whether_a_group_says_so_or_not(
+    implied: bool, tmp_path: Path
+) -> None:
+    """A file by hand has no group for it; one that is implied counts at level `hidden` only."""
+    path = tmp_path / "model.json"
+    fields: dict[str, Any] = {"variables": [{"name": "x", "values": [1, 2, 3]}, {"name": "a"}]}
+    fields["variables"].append({"name": "y", "values": ["u", "v"]})
+    fields["groups"] = [[1, 1, [1, 2, 3], "cell", implied], [0, 1, [1, 4]]]
+    path.write_text(json.dumps({"dibs": "problem", "version": 1, **fields}))
+    problem = read_problem(path)
+    found = {tuple(solution.values()) for solution in dibs.solutions(problem, level="naked")}
+    assert found == {(x, a, y) for x in (1, 2, 3) for a in (True, False) for y in "uv" if not (x == 1 and a)}
+    assert dibs.count_solutions(problem) == 10
+    again = tmp_path / "again.json"
+    save_problem(problem, again)
+    assert len(read_problem(again).groups) == len(problem.groups)
+
+
 @pytest.mark.parametrize(
     ("variables", "message"),
     [

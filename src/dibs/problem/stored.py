@@ -3,8 +3,8 @@
     {"dibs": "problem", "version": 1, "literals": 3, "groups": [[1, 1, [1, 2]], [0, 2, [1, -2, 3], "table"]]}
 
 Literals are numbered from 1, a negative number is a negation; tuples in names and values are written as lists. A file
-of a model has its `variables`, from which the literals follow. Numbers for guides are rows of `features`,
-[literal, {name: number}], and the sixth entry of a group.
+of a model has its `variables`, from which the literals follow, and that each has one of its values. Numbers for guides
+are rows of `features`, [literal, {name: number}], and the sixth entry of a group.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dibs.problem.limits import DEFAULT, InputLimits
@@ -184,6 +184,7 @@ class _Fields:
             groups["decide"] = [_whole(i, "decide") for i in self.listed("decide")]
         groups["features"] = self.features()
         if variables is not None:
+            groups["groups"] += _one_value_each(variables, groups)
             return Modelled(variables, **groups)
         return Problem(self.names if isinstance(self.names, list) else len(self.names), **groups)
 
@@ -255,6 +256,16 @@ class _Fields:
         if not 3 <= len(parts) <= 6:
             raise ValueError(f"{what}: write [least, most, [literals]] or [least, most, [literals], role]")
         return Bounds(parts[0], parts[1], self.group(parts[2], what), *parts[3:])
+
+
+def _one_value_each(variables: Iterable[Variable], groups: Mapping[str, Any]) -> Iterator[Bounds]:
+    """What a variable with values means, as far as no group of the file says it: such a file was written by hand."""
+    exactly = [group.literals for group in groups["groups"] if group[:2] == (1, 1) and not group.implied]
+    said = {frozenset(literals) for literals in (*exactly, *groups["exactly_one"])}
+    for variable in variables:
+        values = range(variable.first, variable.first + len(variable.values))
+        if values and frozenset(values) not in said:
+            yield Bounds(1, 1, values)
 
 
 def _list(value: Any, what: str) -> list[Any]:
