@@ -21,6 +21,7 @@ from dibs.search.guidance import LARGE_SUDOKU, SUITED, suited_name
 from dibs.search.options import ALIASES
 from dibs.search.plan import Plan, Request, without_guide
 from dibs.search.policies import BY_SIZE, FREE, POLICIES, RUN
+from dibs.search.slices import MOST
 from dibs.search.tree.search import TreeSearch
 from guides import BAD, Scored, seeded
 
@@ -88,10 +89,8 @@ def test_what_was_said_is_in_the_plan_or_is_refused(policy: str | None, own_guid
             both = {**one, **other}
             request: dict[str, Any] = {"policy": policy, "explicit": both, "own_guide": own_guide}
             if plan := planned(request, problem.structure):
-                known = problem is not OWN or "guide" in both  # otherwise `auto` is no guide, and has no settings
                 for name, value in both.items():
-                    if known or hasattr(plan.options, name):
-                        assert in_plan(plan, name) == value, (request, problem)
+                    assert in_plan(plan, name) == value, (request, problem)
                 search = plan.first if plan.search == "cadical195" else plan.search
                 assert search == ("nogoods" if plan.options.strategy == "nogoods" else "tree")
                 assert plan.options.strategy != "restarts" or plan.options.max_solutions == 1
@@ -227,6 +226,30 @@ def test_a_plan_says_all_that_is_used() -> None:
             first = "nogood search for"
         assert words.startswith(first)
         assert (plan.guidance.guide or "no guide") in words
+
+
+@pytest.mark.parametrize(
+    "said", [{"guide_after": 5}, {"max_asks": 3}, {"threads": 2}, {"guide": "auto"}, {"select": "confident"}]
+)
+def test_what_is_said_about_a_guide_needs_one(said: dict[str, Any]) -> None:
+    """A policy does without where none comes with dibs; a user who speaks of it is told."""
+    [(name, value)] = said.items()
+    with pytest.raises(ValueError, match=f"^{name} = {value!r} is about a guide: no guide for the family problem"):
+        Request("auto", said).plan(OWN.structure)
+
+
+def test_settings_are_in_the_words_of_a_plan() -> None:
+    said = {"alpha": 0.3, "steps": 4, "threads": 2, "runtime": "onnx", "rounds": 9, "network_only": True, "seed": 7}
+    words = Request("paper", said).plan(SMALL[0].structure).describe().split("; ")
+    assert {f"{name} {value}" for name, value in said.items()} <= set(words)
+    usual = Request("paper").plan(SMALL[0].structure).describe()
+    assert not any(name in usual for name in said)
+    assert "; all solutions" in Request("plain", {"max_solutions": MOST}).plan(SMALL[0].structure).describe()
+
+
+def test_engines_have_no_seed() -> None:
+    with pytest.raises(ValueError, match="seed = 4 is for dibs' own search, not for engine cp-sat"):
+        Request(None, {"seed": 4}, engine="cp-sat")
 
 
 def test_the_plan_is_what_solve_does() -> None:

@@ -324,7 +324,7 @@ def test_policies_with_their_own_guide() -> None:
     assert (raced[0].status, raced[0].asks) == (plain.status, 1)  # that for formulas
     board = queens(6).problem()
     plain = dibs.solve(board, policy="plain", level="eliminate")
-    alone = dibs.solve(board, policy="auto", guide_after=1, level="eliminate")  # no guide for a problem of one's own
+    alone = dibs.solve(board, policy="auto", level="eliminate")  # no guide for a problem of one's own
     assert (alone.status, alone.nodes, alone.asks) == (plain.status, plain.nodes, 0)
     assert plain.nodes > 1
     assert dibs.solve(Sudoku.parse("." * 81), policy="auto").status == "SAT"

@@ -226,8 +226,6 @@ class _Run:
             plan = self.solver.plan(item)
             needs = plan.guided and self.solver.guide is not None and plan.options.guide_after is None
             reason = self.solver.guide.refusal(item.structure) if needs and self.solver.guide else None
-            if self.request.explicit.get("guide") is not None and not plan.guided:
-                reason = "; ".join(plan.notes)
         except Exception as error:
             if isinstance(error, InputError) and error.file:
                 raise  # of the guide's own files: no fault of this puzzle

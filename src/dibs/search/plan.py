@@ -20,21 +20,13 @@ from dibs.problem.structure import WIDEST, Structure
 from dibs.search.external.registry import ENGINES, check_guide, find
 from dibs.search.formulas import NODES, NODES_OF_COVERS, clausal, engine_after, random_like
 from dibs.search.guidance import Guidance, suited_name
-from dibs.search.options import (
-    ALIASES,
-    LIMITS,
-    NOGOOD_ORDERS,
-    OF_GUIDES,
-    OF_NOGOODS,
-    OF_TREE,
-    Options,
-)
+from dibs.search.options import ALIASES, LIMITS, NOGOOD_ORDERS, OF_GUIDES, OF_NOGOODS, OF_TREE, Options
 from dibs.search.policies import FREE, POLICIES, shares, shortest_run
 from dibs.search.slices import MOST
 
 OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
-OF_ENGINES = ("max_seconds", "seed", "guide", "threads", "runtime", "rounds", "network_only")  # what other engines take
+OF_ENGINES = ("max_seconds", "guide", "threads", "runtime", "rounds", "network_only")  # what other engines take
 HOW = tuple(name for name in OPTIONS if name not in LIMITS)  # fields that say how to search
 
 
@@ -213,6 +205,8 @@ class Request:
             guided = name is not None
             guidance = replace(guidance, guide=name) if guided else Guidance()
             if why:
+                if self._about_a_guide:
+                    raise ValueError(f"{self._about_a_guide[0]} is about a guide: {why}")
                 notes.append(why)
         search, easy = "tree", None
         if self.engine != "own":
@@ -239,7 +233,7 @@ class Request:
         if plan.guided and not self._about_a_guide and not random_like(structure):
             unlike = "without the guide: this is not random 3-SAT, all that it has learned from"
             plan = replace(plan, guided=False, guidance=Guidance(), notes=(*plan.notes, unlike))
-        engine, why = engine_after(self.explicit, (*OF_ENGINES, "max_solutions"))
+        engine, why = engine_after(self.explicit, (*OF_ENGINES, "seed", "max_solutions"))
         plan = replace(plan, notes=(*plan.notes, why))
         if engine is None:
             return plan
@@ -308,11 +302,12 @@ class Request:
         )
 
     @property
-    def _about_a_guide(self) -> bool:
-        """Whether anything that was said is about a guide."""
-        explicit = self.explicit
-        named = any(explicit.get(name) is not None for name in (*GUIDANCE, *OF_GUIDES))
-        return self.own_guide or named or explicit.get("select") == "confident"
+    def _about_a_guide(self) -> tuple[str, ...]:
+        """What was said about a guide."""
+        named = [name for name in (*GUIDANCE, *OF_GUIDES) if self.explicit.get(name) is not None]
+        if self.explicit.get("select") == "confident":
+            named.append("select")
+        return (*["own guide"] * self.own_guide, *(f"{name} = {self.explicit[name]!r}" for name in named))
 
     def _tree_options(self, options: Options, guided: bool) -> Options:
         if not guided:
@@ -361,7 +356,10 @@ def _described(plan: Plan) -> list[str]:
         if value is not None
     ]
     if o.max_solutions > 1:
-        limits.append(f"up to {o.max_solutions:,} solutions")
+        limits.append("all solutions" if o.max_solutions >= MOST else f"up to {o.max_solutions:,} solutions")
+    told, usual = plan.as_dict(), {**vars(Guidance()), "seed": Options().seed}
+    settings = (name for name in ("seed", *GUIDANCE[1:]) if name in told and told[name] != usual[name])
+    limits += [f"{name} {told[name]}" for name in settings]
     guide = plan.guidance.guide or ("the given guide" if plan.guided else None)
     if o.order == "oracle":
         guide = "an oracle"
