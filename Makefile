@@ -117,9 +117,9 @@ bench-core: $(VENV)/.test-installed
 bench-adversaries: $(VENV)/.test-installed
 	$(BIN)/python benchmarks/adversaries.py
 
-# What a guide does for Glucose, CaDiCaL and CP-SAT: conflicts and time as ratios (an hour; FAMILIES="sat-150 sat-200" fewer).
+# What a guide does for Glucose, CaDiCaL and CP-SAT: conflicts and time (an hour; SAMPLE=10 less).
 bench-engines: $(VENV)/.test-installed
-	$(BIN)/python benchmarks/engines.py $(if $(FAMILIES),--families $(FAMILIES)) $(if $(SAMPLE),--sample $(SAMPLE))
+	$(BIN)/dibs bench engines $(if $(SAMPLE),--sample $(SAMPLE))
 
 # Policy `auto` on 2,000 mixed large instances against Glucose, the cost of UNSAT, memory at order 40 (half an hour).
 bench-mixed: $(VENV)/.test-installed
