@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,3 +65,18 @@ def test_the_site_has_every_public_name() -> None:
 def test_no_file_is_too_long_to_read() -> None:
     files = Path(dibs.__file__).parent.rglob("*.py")
     assert {path.name: lines for path in files if (lines := len(path.read_text().splitlines())) > 400} == {}
+
+
+def test_the_tree_is_as_the_pages_say() -> None:
+    """ARCHITECTURE.md names all parts of the package and of the tree search, CONTRIBUTING.md all folders of code."""
+    root, package = Path(__file__).resolve().parents[1], Path(dibs.__file__).parent
+    words = (root / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    folders = [path.parent.name for path in package.glob("*/__init__.py")]
+    files = [path.stem for folder in (package, package / "search" / "tree") for path in folder.glob("*.py")]
+    assert [name for name in files if name != "__init__" and not re.search(rf"`{name}(\.py)?`", words)] == []
+    assert [name for name in folders if f"{name}/" not in words] == []
+    howto = (root / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [name for name in folders if f"`{name}/`" not in howto] == []
+    named = re.findall(r"`([\w/]+\.py)`", words + howto)
+    everywhere = [f"/{path.relative_to(root)}" for path in root.rglob("*.py")]
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in everywhere)] == []

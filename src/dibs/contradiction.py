@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dibs.clock import clock
+from dibs.clock import Late, clock
 from dibs.problem.own import Problem
 from dibs.problem.parts import Part, Parts, names, parts_of
 from dibs.problem.structure import Instance
@@ -99,10 +99,6 @@ def why(problem: Any, *, smallest: bool = False, max_seconds: float | None = Non
     of = instance_of(problem)
     options = Options(strategy="nogoods", restart_base=256, order="random", seed=seed, max_seconds=max_seconds)
     return _Inquiry(of, options).answer(smallest)
-
-
-class Late(Exception):
-    """There is no time left."""
 
 
 class _Inquiry:

@@ -106,7 +106,7 @@ def test_turns_grow_with_what_the_engine_has_used(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(beside, "LATE", 10_000)
     formula = pigeons(9)
     options = plan.Request("auto", {}).plan(formula.structure).options
-    own = beside.Beside(formula, replace(options, max_nodes=formulas.NODES), 0, lambda: False)
+    own = beside.BesideEngine(formula, replace(options, max_nodes=formulas.NODES), 0, lambda: False)
     assert own.outcome is not None
     before = own.outcome.nodes
     for _ in range(5):
@@ -139,7 +139,7 @@ def test_what_the_engine_begins_with_follows_from_the_formula(some: list[CNF], n
     seen = 0
     for formula in some:
         options = plan.Request("auto", {}).plan(formula.structure).options
-        own = beside.Beside(formula, replace(options, max_nodes=nodes), 0, lambda: False)
+        own = beside.BesideEngine(formula, replace(options, max_nodes=nodes), 0, lambda: False)
         with Solver(name="cadical195", bootstrap_with=formula.clauses) as solver:
             for lemma in own.lemmas:
                 assert not solver.solve(assumptions=[-z for z in lemma])
@@ -150,7 +150,7 @@ def test_what_the_engine_begins_with_follows_from_the_formula(some: list[CNF], n
 def test_the_engine_does_not_begin_with_what_holds_up_to_symmetries() -> None:
     formula = CNF(6, pigeons(2).clauses, [(2, 3, [1, 2, 3, 4])])
     options = plan.Request("auto", {}).plan(formula.structure).options
-    own = beside.Beside(formula, replace(options, max_nodes=0), 0, lambda: False)
+    own = beside.BesideEngine(formula, replace(options, max_nodes=0), 0, lambda: False)
     assert own.outcome is not None
     assert own.outcome.status == "LIMIT"
     assert own.lemmas == []

@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from dibs import generate
 from dibs.commands.families import command_of
-from dibs.commands.making import Count, Looked, Seed, command, files, lines, numbered, write
+from dibs.commands.making import Count, Examined, Seed, command, files, lines, numbered, write
 from dibs.commands.source import parse_box
 from dibs.errors import Refused
 from dibs.generate.families import families
@@ -151,9 +151,9 @@ def low_clue(
       dibs generate low-clue 10 --givens 20
       dibs generate low-clue 10 --start known17.txt
     """
-    looked = Looked()
-    make = partial(generate.low_clue, count, givens=givens, start=_read(start), seed=seed, progress=looked)
-    return lines(make, count, command("low-clue", count, givens=givens, start=start, seed=seed), output, looked)
+    examined = Examined()
+    make = partial(generate.low_clue, count, givens=givens, start=_read(start), seed=seed, progress=examined)
+    return lines(make, count, command("low-clue", count, givens=givens, start=start, seed=seed), output, examined)
 
 
 @app.command
@@ -171,10 +171,10 @@ def hard(
     For example:
       dibs generate hard 10 --nodes 80 --seed 3
     """
-    looked = Looked()
-    make = partial(generate.hard, count, nodes=nodes, level=level, seed=seed, progress=looked)
+    examined = Examined()
+    make = partial(generate.hard, count, nodes=nodes, level=level, seed=seed, progress=examined)
     named = command("hard", count, nodes=f"{nodes:g}", level=level, seed=seed)
-    return lines(make, count, named, output, looked)
+    return lines(make, count, named, output, examined)
 
 
 @app.command
@@ -203,10 +203,10 @@ def doubted(
       dibs generate doubted 1000 --seed 5 --output doubted.txt
       dibs generate doubted 1000 --guide runs/mine/guide --doubt 0.8
     """
-    looked = Looked()
+    examined = Examined()
     named = command("doubted", count, guide=guide, doubt=f"{doubt:g}", steps=steps, seed=seed)
-    how: dict[str, Any] = {"doubt": doubt, "steps": steps, "seed": seed, "progress": looked}
-    return lines(lambda: generate.doubted(count, _denoiser(guide), **how), count, named, output, looked)
+    how: dict[str, Any] = {"doubt": doubt, "steps": steps, "seed": seed, "progress": examined}
+    return lines(lambda: generate.doubted(count, _denoiser(guide), **how), count, named, output, examined)
 
 
 def _box(size: int | None, box: str | None) -> Box:

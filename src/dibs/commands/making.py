@@ -27,7 +27,7 @@ Maker = Callable[[], Iterable[Instance]]
 Made = TypeVar("Made")
 
 
-class Looked:
+class Examined:
     """How far a local search is; the generator calls it."""
 
     def __init__(self) -> None:
@@ -37,7 +37,7 @@ class Looked:
         self.count = count
 
 
-def lines(make: Maker, count: int, named: str, path: Path | None, looked: Looked | None = None) -> int:
+def lines(make: Maker, count: int, named: str, path: Path | None, examined: Examined | None = None) -> int:
     """Grids: a comment, then one on each line, or as blocks where a line would be too long to read."""
 
     def text(number: int, grid: Instance) -> str:
@@ -48,7 +48,7 @@ def lines(make: Maker, count: int, named: str, path: Path | None, looked: Looked
     def target(terminal: Terminal) -> Output:
         return FileOutput(terminal, path) if path else Output(terminal)
 
-    return write(make, count, target, text, looked)
+    return write(make, count, target, text, examined)
 
 
 def numbered(named: str) -> Callable[[int, Instance], str]:
@@ -74,7 +74,7 @@ def write(
     count: int,
     target: Callable[[Terminal], Output],
     text: Callable[[int, Instance], str],
-    looked: Looked | None = None,
+    examined: Examined | None = None,
 ) -> int:
     """Make `count` instances and write `text(number from 0, instance)` of each to `target`."""
     if count < 1:
@@ -83,9 +83,11 @@ def write(
 
     def meter(seconds: float) -> Meter | None:
         done = output.done if output else 0
-        if looked and looked.count:
+        if examined and examined.count:
             return (
-                Meter(f"{looked.count:,} looked at, {done:,} of {count:,} found", done / count) if seconds > 2 else None
+                Meter(f"{examined.count:,} looked at, {done:,} of {count:,} found", done / count)
+                if seconds > 2
+                else None
             )
         if not done:
             first = "making the first" if kernel_ready() else "compiling (once; later starts use the cache)"

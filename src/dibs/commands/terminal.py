@@ -24,7 +24,7 @@ class Meter(NamedTuple):
     share: float | None = None  # 0..1, if the end is known
 
 
-class _Said(logging.Handler):
+class _LogLines(logging.Handler):
     """What parts of dibs have to say goes where the line of progress steps aside for it."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
@@ -49,7 +49,7 @@ class Terminal:
         self._lock = threading.Lock()
         self._shown: Progress | None = None
         self._thread: threading.Thread | None = None
-        self._said = _Said(self.say)
+        self._said = _LogLines(self.say)
 
     def __enter__(self) -> Self:
         if self._meter:

@@ -146,7 +146,7 @@ def _from_instances(source: str, output: Path | None, resume: bool, said: dict[s
     return 0
 
 
-class _Shown:
+class _ProgressLines:
     """Lines on standard output, and below them how far it is."""
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ class _Shown:
         raise NotImplementedError
 
 
-class _Phases(_Shown):
+class _Phases(_ProgressLines):
     """Of a run on instances."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-class _Screen(_Shown):
+class _Screen(_ProgressLines):
     """Of a run that a configuration says: puzzles that are made, then validations."""
 
     def __init__(self) -> None:

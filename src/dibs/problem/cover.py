@@ -26,7 +26,7 @@ class Cover(Instance):
 
     family: ClassVar[str] = "problem"
 
-    def __init__(self, formula: CNF, said: Said) -> None:
+    def __init__(self, formula: CNF, said: CoverGroups) -> None:
         self.formula, self._said = formula, said
 
     @classmethod
@@ -76,7 +76,7 @@ class Cover(Instance):
         return self.formula.violation(solution)
 
 
-class Said(NamedTuple):
+class CoverGroups(NamedTuple):
     """What a formula says as an exact cover; variables count from 0."""
 
     structure: Structure
@@ -85,7 +85,7 @@ class Said(NamedTuple):
 
 
 @per_structure
-def exact_cover(structure: Structure) -> Said | tuple[()]:
+def exact_cover(structure: Structure) -> CoverGroups | tuple[()]:
     """The exact cover that a formula's structure says; () where it says something else."""
     if structure.family != "cnf":
         return ()
@@ -119,7 +119,7 @@ def exact_cover(structure: Structure) -> Said | tuple[()]:
     if not np.array_equal(np.unique(_together(sizes, member) @ (variables, 1)), np.unique(pairs @ (variables, 1))):
         return ()  # two members of a group may both be true, or two that are in no group may not
     used, number = np.unique(member, return_inverse=True)
-    return Said(Structure.build(len(used), decide=Flat(sizes, number)), used, np.flatnonzero(given))
+    return CoverGroups(Structure.build(len(used), decide=Flat(sizes, number)), used, np.flatnonzero(given))
 
 
 def _together(sizes: NDArray[np.int64], member: NDArray[np.int64]) -> NDArray[np.int64]:

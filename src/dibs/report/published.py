@@ -8,17 +8,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Three(NamedTuple):
+class MeanMedianP95(NamedTuple):
     mean: float
     median: float
     p95: float
 
 
-Figures = dict[str, Three]  # of time in ms, nodes and backtracks
+Figures = dict[str, MeanMedianP95]  # of time in ms, nodes and backtracks
 
 
 def _row(time: tuple[float, ...], nodes: tuple[float, ...], backtracks: tuple[float, ...]) -> Figures:
-    return {"time": Three(*time), "nodes": Three(*nodes), "backtracks": Three(*backtracks)}
+    return {"time": MeanMedianP95(*time), "nodes": MeanMedianP95(*nodes), "backtracks": MeanMedianP95(*backtracks)}
 
 
 # Table 1, Royle's 17-clue puzzles.

@@ -156,13 +156,13 @@ def _kinds(depth: list[int], parent: list[int], deepest: list[int], run: list[in
     return kind
 
 
-class Drawn(NamedTuple):
+class DrawnTree(NamedTuple):
     parts: list[str]
     used: set[str]  # kinds of lines
     merged: int  # nodes that have no line of their own
 
 
-def _tree(panel: Panel, box: Box) -> Drawn:
+def _tree(panel: Panel, box: Box) -> DrawnTree:
     of = layout(panel.tree, panel.solved)
     finest = FINEST / box.width
     lines = _lines(of, finest)
@@ -186,7 +186,7 @@ def _tree(panel: Panel, box: Box) -> Drawn:
     if panel.solved:
         parts.append(f'<circle class="goal" cx="{x[-1]:.1f}" cy="{box.y(of.depth[-1]):.1f}" r="2.8"/>')
     merged = len(of.depth) - len(lines)
-    return Drawn(parts, {of.kind[i] for i, _ in lines}, merged)
+    return DrawnTree(parts, {of.kind[i] for i, _ in lines}, merged)
 
 
 def _lines(of: Layout, finest: float) -> list[tuple[int, int]]:

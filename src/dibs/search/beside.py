@@ -26,7 +26,7 @@ TURN = 100  # nodes, at least
 LEVELS = 4  # of nogoods that the engine gets: more of them are as much a burden as a help
 
 
-class Beside:
+class BesideEngine:
     """The nogood search of one instance, with `options.max_nodes` nodes at first; a formula may be an exact cover."""
 
     def __init__(self, instance: Instance, options: Options, place: int, stopped: Callable[[], bool]) -> None:

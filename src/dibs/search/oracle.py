@@ -39,7 +39,7 @@ class Oracle(Guide):
         return foresee(asks.instances, Options())[0].rank(asks)
 
 
-class Known(Guide):
+class KnownSolutions(Guide):
     """An oracle that has been found: the solutions of some instances.
 
     `true` [n, L] are their true literals, all False where there is no solution or where it is not `decided` [n].
@@ -62,7 +62,7 @@ def foresee(
     *,
     block: int = 1,
     stopped: Callable[[], bool] = lambda: False,
-) -> tuple[Known, NDArray[np.float64]]:
+) -> tuple[KnownSolutions, NDArray[np.float64]]:
     """The oracle of instances that share a structure, found within the limits of `options`, and its seconds [n]."""
     from dibs.search.options import Options
     from dibs.search.tree.search import TreeSearch
@@ -72,12 +72,12 @@ def foresee(
         return _by_nogoods(instances, limits, stopped)
     engine = TreeSearch(instances, limits, block=block)
     engine.run(stopped=stopped)
-    return Known(instances, engine.true(), engine.decided(np.arange(len(instances)))), engine.seconds
+    return KnownSolutions(instances, engine.true(), engine.decided(np.arange(len(instances)))), engine.seconds
 
 
 def _by_nogoods(
     instances: Sequence[Instance], limits: Options, stopped: Callable[[], bool]
-) -> tuple[Known, NDArray[np.float64]]:
+) -> tuple[KnownSolutions, NDArray[np.float64]]:
     """The same where the tree search has no answer: groups with bounds."""
     from dibs.search.nogoods.batch import NogoodSearch
 
@@ -91,4 +91,4 @@ def _by_nogoods(
         decided[i], seconds[i] = outcome.status != "LIMIT", outcome.seconds
         if outcome.solution is not None:
             true[i, true_literals(instances[i], outcome.solution)] = True
-    return Known(instances, true, decided), seconds
+    return KnownSolutions(instances, true, decided), seconds

@@ -324,9 +324,9 @@ def _relayed(batch: Batch, plan: Plan) -> list[Outcome | None]:
 
 def _beside(batch: Batch, plan: Plan) -> Outcome | None:
     """A nogood search of the only instance for a few nodes, then an engine; the nogood search goes on beside it."""
-    from dibs.search.beside import Beside
+    from dibs.search.beside import BesideEngine
 
-    own = Beside(batch.some[0], _first(plan).options, batch.places[0], batch.stopped)
+    own = BesideEngine(batch.some[0], _first(plan).options, batch.places[0], batch.stopped)
     begun = own.outcome
     rest = None if begun is None or begun.status is not Status.LIMIT else _rest(plan, begun)
     if rest is None or batch.stopped():

@@ -29,7 +29,7 @@ from dibs.search.tree.inspection import OpenNode
 from dibs.search.tree.search import TreeSearch
 from dibs.search.tree.tables import DOMAIN, Tables, tables
 from dibs.study.listener import Listener, Ranking
-from dibs.study.siblings import Measured, Report, Sibling, Stopped, measure
+from dibs.study.siblings import Report, Sibling, SiblingCost, Stopped, measure
 
 Ranked = Literal["asked", "kept", "no"]
 
@@ -211,7 +211,7 @@ class _Branch:
         self.entered = tuple(entered)
         self.good = good
         self.ranking: Ranking | None = None
-        self.measured: list[Measured] = []
+        self.measured: list[SiblingCost] = []
 
     def decision(self, depth: int) -> Decision:
         ranking = self.ranking
@@ -353,7 +353,7 @@ def _measure(
         path: list[int] = []
         for branch in draft.branches:
             counted = branch.entered if known else ()
-            branch.measured = [Measured(nodes, cut=False, solvable=False) for nodes in counted]
+            branch.measured = [SiblingCost(nodes, cut=False, solvable=False) for nodes in counted]
             for literal in branch.others[len(counted) :]:
                 wanted.append((branch, Sibling(draft.instance, draft.place, (*path, literal))))
             path.append(branch.right)

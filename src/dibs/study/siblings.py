@@ -32,7 +32,7 @@ class Stopped(Exception):
     """Somebody did not want to wait any longer."""
 
 
-class Measured(NamedTuple):
+class SiblingCost(NamedTuple):
     nodes: int
     cut: bool  # it met the limit: it has more nodes, and may have a solution
     solvable: bool  # it has a solution: the nodes up to that
@@ -71,14 +71,14 @@ def measure(
     limit: int | None,
     report: Report = lambda done, total: None,
     stopped: Callable[[], bool] = lambda: False,
-) -> list[Measured]:
+) -> list[SiblingCost]:
     """Search each depth first by MRV, with the level, tie and order of `options`, up to `limit` nodes.
 
     Raises `Stopped` once `stopped()` is true.
     """
     order = "ascending" if options.order == "oracle" else options.order
     plain = replace(without_guide(options), order=order, max_nodes=limit, max_seconds=None)
-    found: dict[int, Measured] = {}
+    found: dict[int, SiblingCost] = {}
     for shared, numbers in by_structure(sibling.instance for sibling in siblings).items():
         structure = with_complements(shared, options.level)
         for at in range(0, len(numbers), BATCH):
@@ -91,6 +91,6 @@ def measure(
             counted = engine.counters
             ends = zip(numbers[at : at + BATCH], counted.phase.tolist(), counted.nodes.tolist(), strict=True)
             for i, phase, nodes in ends:
-                found[i] = Measured(nodes, phase == state.LIMIT, phase == state.SAT)
+                found[i] = SiblingCost(nodes, phase == state.LIMIT, phase == state.SAT)
             report(len(found), len(siblings))
     return [found[i] for i in range(len(siblings))]

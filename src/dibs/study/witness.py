@@ -30,7 +30,7 @@ class Path:
     sure: list[float] = field(default_factory=list)
 
 
-class Seen(NamedTuple):
+class AskedStates(NamedTuple):
     """States on the way to the solution, and what the guide said of them: n rows."""
 
     place: NDArray[np.int64]  # [n] of the instance
@@ -55,7 +55,7 @@ class Witness(Around):
         self.path_only = path_only
         self._place = {id(instance): i for i, instance in enumerate(instances)}
         self._truth = solutions(instances, unique=path_only)
-        self._seen: list[Seen] = []
+        self._seen: list[AskedStates] = []
 
     def rank(self, asks: Asks) -> Floats32:
         place = np.array([self._place[id(instance)] for instance in asks.instances])
@@ -77,7 +77,9 @@ class Witness(Around):
 
     def _put_aside(self, asks: Asks, place: NDArray[np.int64], found: Floats32, scores: Floats32) -> None:
         if len(asks):
-            self._seen.append(Seen(place, asks.structure, asks.open, asks.candidates, asks.selecting, found, scores))
+            self._seen.append(
+                AskedStates(place, asks.structure, asks.open, asks.candidates, asks.selecting, found, scores)
+            )
 
     def paths(self) -> list[Path]:
         """One for each instance; where the guide selects, it is judged at its surest cell."""
@@ -90,13 +92,13 @@ class Witness(Around):
         return paths
 
 
-def _joined(every: Sequence[Seen]) -> Iterator[Seen]:
+def _joined(every: Sequence[AskedStates]) -> Iterator[AskedStates]:
     """The same states in fewer parts: most batches have few of them."""
     for (structure, selecting), like in groupby(every, lambda seen: (seen.structure, seen.selecting)):
         parts = list(like)
         for at in range(0, len(parts), BATCHES):
             some = parts[at : at + BATCHES]
-            yield Seen(
+            yield AskedStates(
                 place=np.concatenate([seen.place for seen in some]),
                 structure=structure,
                 open=np.concatenate([seen.open for seen in some]),
@@ -107,7 +109,7 @@ def _joined(every: Sequence[Seen]) -> Iterator[Seen]:
             )
 
 
-def _judged(seen: Seen, truth: Bools) -> tuple[list[float], list[int], list[float]]:
+def _judged(seen: AskedStates, truth: Bools) -> tuple[list[float], list[int], list[float]]:
     """The items of `Path` for each state, with the solutions `truth` [n, L]."""
     rows = np.arange(len(seen.place))
     cells = cells_of(seen.structure, seen.open, seen.found)

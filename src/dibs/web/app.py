@@ -24,7 +24,7 @@ from dibs.search.outcome import Outcome, Status
 from dibs.web import board, catalogue, limits, requests
 from dibs.web.gate import Gate, Refusal, shortened
 from dibs.web.scheduling import Cancelled, Job
-from dibs.web.stream import Channel, EventStream, Part, as_json, unless_gone
+from dibs.web.stream import Channel, ChannelPart, EventStream, as_json, unless_gone
 from dibs.web.workers import COMPILING, Workers, aside
 from dibs.wording import one_line, plural
 
@@ -155,7 +155,7 @@ def _questions(app: FastAPI, workers: Workers) -> None:
                 await workers.until(workers.ready)
             await asyncio.gather(*(one(channel.part(of=i), row) for i, row in enumerate(rows)))
 
-        async def one(channel: Part, row: Row) -> None:
+        async def one(channel: ChannelPart, row: Row) -> None:
             if workers.seats.locked():
                 channel.put("wait", {"words": f"{limits.ACTIVE} searches are running; this one waits for its turn"})
             channel.put("start", _start(row))
@@ -220,7 +220,7 @@ async def _instance(of: requests.Puzzle) -> Sudoku | CNF:
     return await aside(lambda: board.instance_of(of.family, of.text, of.rectangle))
 
 
-async def _reported(channel: Channel | Part, what: str, work: Awaitable[Any]) -> None:
+async def _reported(channel: Channel | ChannelPart, what: str, work: Awaitable[Any]) -> None:
     """Do the work of a stream; what goes wrong is its last event."""
     try:
         await work
@@ -249,7 +249,7 @@ def _start(row: Row) -> dict[str, Any]:
     }
 
 
-def _searched(workers: Workers, instance: Any, row: Row, job: Job, channel: Part) -> None:
+def _searched(workers: Workers, instance: Any, row: Row, job: Job, channel: ChannelPart) -> None:
     """Run a search to its end, on this thread; its events go to the channel."""
     from dibs.web.trace import TracedSearch
 

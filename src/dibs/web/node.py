@@ -96,7 +96,7 @@ def at_node(
     if number >= (row.options.max_nodes or 0):
         raise _none(number)
     one = _located(instance, row, guide, number, job, asking)
-    look = _Look(instance, one, job, asking)
+    look = _SteppedSearch(instance, one, job, asking)
     look.go(one.number)
     before, literals = [node.number for node in look.trace.path], look.engine.literals(ROW)
     look.go(one.number + 1)
@@ -161,7 +161,7 @@ def _located(
     return _One(replace(options, guide_after=None), guide.load(instance.structure), own, most)
 
 
-class _Look:
+class _SteppedSearch:
     """A search that goes on step by step."""
 
     def __init__(self, instance: Sudoku | CNF, one: _One, job: Job, asking: AbstractContextManager[Any]) -> None:

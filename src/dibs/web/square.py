@@ -25,7 +25,7 @@ from dibs.search.tree.search import TreeSearch
 from dibs.solving import solver
 from dibs.web import limits, requests
 from dibs.web.scheduling import Cancelled, Job
-from dibs.web.stream import Channel, Part
+from dibs.web.stream import Channel, ChannelPart
 from dibs.web.workers import Workers
 
 ROW = np.zeros(1, np.int64)
@@ -52,13 +52,13 @@ def _made(of: requests.Square, seed: int, job: Job) -> Latin:
     return next(latin(1, order=of.order, holes=of.holes, balanced=True, seed=seed))
 
 
-def _ours(square: Latin, job: Job, part: Part, go: Event) -> None:
+def _ours(square: Latin, job: Job, part: ChannelPart, go: Event) -> None:
     job.pause(go.wait)
     [outcome] = solver(None, None, {"max_seconds": limits.SQUARE_SECONDS}).run([square], block=1, stopped=job.stopped)
     _end(outcome, part)
 
 
-def _plain(square: Latin, job: Job, part: Part, go: Event) -> None:
+def _plain(square: Latin, job: Job, part: ChannelPart, go: Event) -> None:
     plan = Request("plain", {"max_seconds": limits.SQUARE_SECONDS}).plan(square.structure)
     engine = TreeSearch([square], plan.options)
     beat = monotonic()
@@ -79,7 +79,7 @@ def _plain(square: Latin, job: Job, part: Part, go: Event) -> None:
     _end(engine.outcomes()[0], part)
 
 
-def _process(square: Latin, job: Job, part: Part, go: Event) -> None:
+def _process(square: Latin, job: Job, part: ChannelPart, go: Event) -> None:
     """CaDiCaL; `rival.py` is what runs in the process, on the core that this job has."""
     words = [sys.executable, "-m", "dibs.web.rival", "cadical195", str(limits.SQUARE_SECONDS)]
     with Popen(words, stdin=PIPE, stdout=PIPE) as process:
@@ -108,7 +108,7 @@ def _over(process: Popen[bytes]) -> bool:
     return True
 
 
-def _end(outcome: Outcome | None, part: Part) -> None:
+def _end(outcome: Outcome | None, part: ChannelPart) -> None:
     if outcome is None:
         raise Cancelled
     part.put("end", ended(outcome))

@@ -45,9 +45,9 @@ class Channel:
         if job is not None and self._full():
             job.pause(lambda: self._wait(job))
 
-    def part(self, **marks: int) -> Part:
+    def part(self, **marks: int) -> ChannelPart:
         """The same channel for one of several that share it: its events carry the marks."""
-        return Part(self, marks)
+        return ChannelPart(self, marks)
 
     def _full(self) -> bool:
         return len(self._events) > 2 * limits.UNREAD  # counters go with the nodes
@@ -83,7 +83,7 @@ class Channel:
             self._ready.clear()
 
 
-class Part:
+class ChannelPart:
     """One's own side of a channel that several share."""
 
     def __init__(self, channel: Channel, marks: dict[str, int]) -> None:

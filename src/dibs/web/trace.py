@@ -13,7 +13,7 @@ from dibs.bench.experiment import Row
 from dibs.problem.structure import Instance
 from dibs.search.contract import Around, Asks, Guide
 from dibs.search.options import Options
-from dibs.search.oracle import Known, foresee
+from dibs.search.oracle import KnownSolutions, foresee
 from dibs.search.outcome import Outcome, Status
 from dibs.search.race import race
 from dibs.search.tree import state
@@ -118,7 +118,7 @@ class Watched(Around):
         return self.guide.rank(asks)
 
 
-def foreseen(instance: Instance, options: Options, job: Job) -> tuple[Known | None, float]:
+def foreseen(instance: Instance, options: Options, job: Job) -> tuple[KnownSolutions | None, float]:
     """The oracle of an instance, found within the limits of its search, and the seconds that it took.
 
     None if that was not enough. An instance without a solution has an oracle that knows nothing.

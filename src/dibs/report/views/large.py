@@ -82,7 +82,7 @@ class Contest:
 
 
 @dataclass(frozen=True, eq=False)
-class Measured:
+class KindTimes:
     """What was measured in one kind: [instances, rows] each. Times of searches at a limit are at least the limit."""
 
     kind: InstanceKind
@@ -121,13 +121,13 @@ def section(run: Run) -> Section:
     return Section("", title, words, tables, tuple(one for one in pictures if one))
 
 
-def _counted(every: Sequence[Measured]) -> str:
+def _counted(every: Sequence[KindTimes]) -> str:
     sizes = sorted({len(one.time) for one in every})
     some = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     return f"{some} instances of each of {len(every)} kinds" if len(every) > 1 else f"{some} of {every[0].kind.label}"
 
 
-def measured(run: Run, contest: Contest) -> Iterator[Measured]:
+def measured(run: Run, contest: Contest) -> Iterator[KindTimes]:
     """The kinds in the order of the experiment; those of which nothing is done in every row are left out."""
     labels = run.part(run.rows[0])["kind"].to_numpy()
     time, nodes, conflicts, load = (run.matrix(what) for what in ("time", "nodes", "backtracks", "load_seconds"))
@@ -143,7 +143,7 @@ def measured(run: Run, contest: Contest) -> Iterator[Measured]:
         if there.any():
             loads = 1e3 * np.median(load[there], axis=0)
             clocks = time[there], search[there], cpu[there]
-            yield Measured(kind, *clocks, counts[there], limited[there], status[there], loads)
+            yield KindTimes(kind, *clocks, counts[there], limited[there], status[there], loads)
 
 
 def percentiles(values: Floats, limited: Bools) -> dict[str, Figure]:
@@ -162,7 +162,7 @@ def ratio(own: Figure, peer: Figure) -> Ratio:
     return Ratio(own.value / peer.value, "≥" if own.least else "≤" if peer.least else "")
 
 
-def _table(contest: Contest, one: Measured, title: str, training: float | None) -> Tabular:
+def _table(contest: Contest, one: KindTimes, title: str, training: float | None) -> Tabular:
     best = {what: one.best(contest.peers, what) for what in SHARES}
     loaded = one.load.any()
     lines = []
@@ -192,7 +192,7 @@ def key(kind: InstanceKind) -> str:
     return "-".join("".join(letter if letter.isalnum() or letter in ". " else "" for letter in kind.label).split())
 
 
-def gained(contest: Contest, one: Measured, training: float | None) -> tuple[str, ...]:
+def gained(contest: Contest, one: KindTimes, training: float | None) -> tuple[str, ...]:
     """What a guide for this kind makes of our own search, and when its `training` in seconds has paid."""
     own = [at for at, engine in enumerate(contest.engines) if engine == "own"]
     guided, plain = ([at for at in own if contest.named[at] is have] for have in (True, False))
@@ -209,7 +209,7 @@ def gained(contest: Contest, one: Measured, training: float | None) -> tuple[str
     return ("; ".join(part for part in (f"{names}: {share}", paid, never) if part) + ".",)
 
 
-def verdict(contest: Contest, one: Measured) -> tuple[str, ...]:
+def verdict(contest: Contest, one: KindTimes) -> tuple[str, ...]:
     """Whether our first row is below the best peer at p50 and at p95, in a sentence for each clock."""
     if contest.ours is None or not contest.peers:
         return ()
@@ -219,7 +219,7 @@ def verdict(contest: Contest, one: Measured) -> tuple[str, ...]:
     return f"{name}: {found['time']}.", f"{inner}, {name}: {found['search']}."
 
 
-def _compared(contest: Contest, one: Measured, what: str, clock: str) -> str:
+def _compared(contest: Contest, one: KindTimes, what: str, clock: str) -> str:
     peer = one.best(contest.peers, what, clock)
     assert contest.ours is not None
     assert peer is not None
@@ -240,7 +240,7 @@ def _compared(contest: Contest, one: Measured, what: str, clock: str) -> str:
     return f"at {what} {where} the best peer, {both}, {share} of it)"
 
 
-def loading(contest: Contest, every: Sequence[Measured]) -> str:
+def loading(contest: Contest, every: Sequence[KindTimes]) -> str:
     """What was done before the clock started, and what loading the guides took."""
     found = {row: max(one.load[at] for one in every) for at, row in enumerate(contest.rows)}
     some = ", ".join(f"{row}: {number(ms)} ms" for row, ms in found.items() if ms)
@@ -253,7 +253,7 @@ def loading(contest: Contest, every: Sequence[Measured]) -> str:
     return f"{before} Loading took ({some}); rows with the same guide share it, and the first guide brings the code."
 
 
-def disagreement(every: Sequence[Measured]) -> tuple[str, ...]:
+def disagreement(every: Sequence[KindTimes]) -> tuple[str, ...]:
     """A sentence if rows contradict each other: there must be none."""
     found = sum(int(((one.status == "SAT").any(axis=1) & (one.status == "UNSAT").any(axis=1)).sum()) for one in every)
     return (f"Rows contradict each other about {found:,} instances: one of them is wrong.",) if found else ()
@@ -274,7 +274,7 @@ def _pens(contest: Contest) -> dict[int, Mapping[str, Any]]:
     return {at: own[of] | (thin if of != at else {}) for at, of in enumerate(leader) if of in own}
 
 
-def _cactus(contest: Contest, every: Sequence[Measured]) -> Picture:
+def _cactus(contest: Contest, every: Sequence[KindTimes]) -> Picture:
     """How many instances are solved within a time, a panel for each kind."""
     styles = _pens(contest)
     columns = min(ACROSS, len(every))
@@ -312,9 +312,9 @@ def _cactus(contest: Contest, every: Sequence[Measured]) -> Picture:
     return Picture("cactus", "Instances solved against time", words, size, draw)
 
 
-def _orders(contest: Contest, every: Sequence[Measured]) -> Picture | None:
+def _orders(contest: Contest, every: Sequence[KindTimes]) -> Picture | None:
     """Time against the order of Latin squares; None with fewer than two orders."""
-    hardest: dict[int, Measured] = {}
+    hardest: dict[int, KindTimes] = {}
     for one in every:
         order = one.kind.order
         if one.kind.family == "latin" and order is not None:

@@ -14,7 +14,7 @@ from dibs.report.published import SETS, Solved
 from dibs.report.run import Run
 from dibs.report.section import Section
 from dibs.report.tabular import MISSING, Cell, Column, Line, Tabular
-from dibs.report.views.large import Contest, Figure, Measured, disagreement, key, loading, measured, percentiles
+from dibs.report.views.large import Contest, Figure, KindTimes, disagreement, key, loading, measured, percentiles
 
 WITHIN = (1, 10, 100)  # seconds, as far as the limit allows
 CAPTION = "share solved within so many CPU seconds; CPU time of all searches, those at their limit included"
@@ -38,22 +38,22 @@ def section(run: Run) -> Section:
     return Section("", run.manifest["title"], words, tables, ())
 
 
-def pooled(every: Sequence[Measured]) -> list[Measured]:
+def pooled(every: Sequence[KindTimes]) -> list[KindTimes]:
     """All classes of one order of a set together, where there are several: so are most published figures."""
-    parts: dict[InstanceKind, list[Measured]] = defaultdict(list)
+    parts: dict[InstanceKind, list[KindTimes]] = defaultdict(list)
     for one in every:
         if one.kind.filled is not None:
             parts[replace(one.kind, filled=None)].append(one)
     return [_together(kind, some) for kind, some in parts.items() if len(some) > 1]
 
 
-def _together(kind: InstanceKind, some: Sequence[Measured]) -> Measured:
+def _together(kind: InstanceKind, some: Sequence[KindTimes]) -> KindTimes:
     names = ("time", "search", "cpu", "counts", "limited", "status")
     arrays: dict[str, Any] = {name: np.concatenate([getattr(one, name) for one in some]) for name in names}
     return replace(some[0], kind=kind, **arrays)
 
 
-def _table(contest: Contest, one: Measured, title: str) -> Tabular:
+def _table(contest: Contest, one: KindTimes, title: str) -> Tabular:
     figures = SETS.get(one.kind.label, ())
     limit = max(contest.limits) / 1e3
     mine = WITHIN if not limit else (*(most for most in WITHIN if most < limit), int(limit))
@@ -67,7 +67,7 @@ def _table(contest: Contest, one: Measured, title: str) -> Tabular:
     return Tabular(key(one.kind), name, tuple(columns), tuple(lines), CAPTION, notes)
 
 
-def _cells(one: Measured, at: int, row: str, within: Sequence[int]) -> tuple[Cell, ...]:
+def _cells(one: KindTimes, at: int, row: str, within: Sequence[int]) -> tuple[Cell, ...]:
     seconds, limited = one.cpu[:, at], one.limited[:, at]
     shares = []
     for most in within:
