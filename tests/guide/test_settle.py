@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from dibs.model.states import eliminated, truth
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.structure import Level, Structure
 from dibs.search.guidance import Runtime
+from dibs.search.probe import probe
 from dibs.search.root import singles
 from judge import units
 from paths import states as path_states
@@ -134,9 +136,11 @@ def test_what_is_certain_is_on_the_path_to_the_solution(level: Level) -> None:
     assert not (states.open & ~left & ~certain & states.truth).any()
 
 
-def parts(states: Visited) -> tuple[Bools, Bools, Bools]:
+def parts(
+    states: Visited, follow: Callable[[Structure, Bools], tuple[Bools, Bools]] = settled
+) -> tuple[Bools, Bools, Bools]:
     """What is certain [n, L], what is excluded [n, L], and which states have no solution [n]."""
-    left, certain = settled(states.structure, states.open)
+    left, certain = follow(states.structure, states.open)
     hopeless: Bools = np.logical_not((left | certain).any(axis=1))
     excluded: Bools = states.open & ~left & ~certain & ~hopeless[:, None]
     return certain, excluded, hopeless
@@ -147,12 +151,14 @@ def parts(states: Visited) -> tuple[Bools, Bools, Bools]:
 def test_the_denoiser_is_certain_as_well(
     guides: Path, searched: dict[str, Visited], name: str, runtime: Runtime
 ) -> None:
+    """By singles, or by what trying each literal shows, where the guide does that."""
     states = searched[name]
-    certain, excluded, _ = parts(states)
     shipped = [(card.Card.read(folder), folder) for folder in card.shipped().values()]
     trained = [folder for about, folder in shipped if about.kind == "relational" and about.family != "cnf"]
     for folder in (guides / "relational", *trained):
-        found = Denoiser.load(folder, runtime=runtime).log_probabilities(*states)
+        denoiser = Denoiser.load(folder, runtime=runtime)
+        certain, excluded, _ = parts(states, probe if denoiser.probes else settled)
+        found = denoiser.log_probabilities(*states)
         assert found[certain].min() > -1e-6
         assert np.exp(found[excluded]).max() < 1e-12
 
