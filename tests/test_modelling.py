@@ -13,7 +13,7 @@ import pytest
 
 import dibs
 from dibs import Model, read_problem, save_problem
-from dibs.modelling import Literal
+from dibs.problem.variables import Literal
 from randoms import bounded
 
 Say = Callable[[Model, dict[str, Any]], None]
@@ -74,6 +74,23 @@ def test_what_is_said_holds(name: str) -> None:
         assert (problem.violation({"x": x, "y": y, "a": a}) is None) == holds(x, y, a), (x, y, a)
     outcome = m.solve(engine="cadical195")
     assert holds(outcome["x"], outcome["y"], outcome["a"])
+
+
+def test_every_call_takes_a_model() -> None:
+    m, v = variables()
+    m.forbid(v["x"] == 1)
+    assert dibs.solve(m).solution == m.solve().solution
+    assert dibs.plan(m) == dibs.plan(m.problem())
+    assert [outcome["x"] for outcome in dibs.solve_many([m, m.problem()])] == [2, 2]
+
+
+@pytest.mark.parametrize("ask", [dibs.solve, dibs.plan, dibs.count_solutions, dibs.why, dibs.explain, dibs.Session])
+@pytest.mark.parametrize("text", ["4.....1..3......", np.zeros((9, 9))])
+def test_what_is_no_problem_is_refused_in_one_line(ask: Callable[[Any], Any], text: Any) -> None:
+    with pytest.raises(TypeError, match="is not an instance to solve: parse a text") as found:
+        ask(text)
+    assert "\n" not in str(found.value)
+    assert len(str(found.value)) < 200
 
 
 def test_outcome_by_variable() -> None:
@@ -165,12 +182,40 @@ BAD: dict[str, tuple[Callable[[Model, dict[str, Any]], Any], type[Exception], st
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+# What a type checker would have refused.
+BAD_TYPES: dict[str, tuple[Callable[[Any, dict[str, Any]], Any], type[Exception], str]] = {
+    "at least": (lambda m, v: m.at_least(2, [v["a"]]), ValueError, r"^at least 2 of 1 literals cannot hold \(about"),
+    "no bound": (lambda m, v: m.at_most(None, [v["a"]]), ValueError, "^most = None"),
+    "half a bound": (lambda m, v: m.at_most(1.5, [v["a"]]), ValueError, r"whole numbers, not 0 and 1.5 \(about 'a'\)"),
+    "a word": (lambda m, v: m.at_least("1", [v["a"]]), ValueError, r"whole numbers, not '1' \(about 'a'\)"),
+    "no list": (lambda m, v: m.exactly(1, v["a"]), TypeError, r"^'a' is no list: write \['a', ...\]"),
+    "no role": (lambda m, v: m.at_most(1, [v["a"]], role=3), ValueError, "^a group: the role 3 is no text"),
+    "negation twice": (lambda m, v: m.exactly(1, [~v["a"], ~v["a"]]), ValueError, "^~'a' is twice in a group"),
+    "no values at all": (lambda m, v: m.choice("z", 5), TypeError, "^'z': 5 is no list of values"),
+    "a list as name": (lambda m, v: m.boolean(["z"]), TypeError, r"^\['z'\] cannot be a name"),
+    "different from itself": (lambda m, v: m.all_different([v["x"], v["x"]]), ValueError, "^'x' is there twice"),
+    "one choice": (lambda m, v: m.all_different(v["x"]), TypeError, "^<choice 'x' of 3> is no list"),
+    "different role": (lambda m, v: m.all_different([v["x"]], role=3), ValueError, "the role 3 is no text"),
+    "half a coefficient": (
+        lambda m, v: m.linear([(2.0, v["a"])], most=3),
+        ValueError,
+        "^'a': the coefficient 2.0 is no whole number",
+    ),
+    "half a sum": (lambda m, v: m.linear([(2, v["a"])], most=1.5), ValueError, "^bounds are whole numbers, not 1.5"),
+    "no terms": (lambda m, v: m.linear([v["a"]], most=1), TypeError, r"^'a' is no term: write \(coefficient, "),
+    "implied choice": (lambda m, v: m.implies(v["x"], v["a"]), TypeError, "^'x' is a choice, not a literal"),
+    "forbidden choice": (lambda m, v: m.forbid(v["x"]), TypeError, "^'x' is a choice, not a literal"),
+    "forbidden list": (lambda m, v: m.forbid([v["a"]]), TypeError, r"^\['a'\] is no literal"),
+    "forbidden nothing": (lambda m, v: m.forbid(), ValueError, "^forbid: which literals"),
+}
+
+
+@pytest.mark.parametrize("name", [*BAD, *BAD_TYPES])
 def test_errors_name_the_variable(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     m, v = variables()
     before = len(m._groups)
-    do, kind, message = BAD[name]
+    do, kind, message = (BAD | BAD_TYPES)[name]
     with pytest.raises(kind, match=message):
         do(m, v)
     assert len(m._groups) == before

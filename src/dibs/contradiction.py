@@ -17,13 +17,13 @@ from dibs.clock import Late, clock
 from dibs.problem.own import Problem
 from dibs.problem.parts import Part, Parts, names, parts_of
 from dibs.problem.structure import Instance
-from dibs.questions import instance_of
 from dibs.search.external.registry import installed
 from dibs.search.hitting import Hitting
 from dibs.search.nogoods.incremental import Call, Incremental, Switch
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, WrongSolution, verified
-from dibs.solving import solve
+from dibs.search.solver import checked_instance
+from dibs.solving import instance_of, solve
 
 __all__ = ["Why", "why"]
 
@@ -96,7 +96,7 @@ def why(problem: Any, *, smallest: bool = False, max_seconds: float | None = Non
         >>> print(dibs.why(dibs.Sudoku.parse("..4.......4.....", repeats=True)))
         r1c3=4; r3c3=4; column 3: 4
     """
-    of = instance_of(problem)
+    of = checked_instance(instance_of(problem))
     options = Options(strategy="nogoods", restart_base=256, order="random", seed=seed, max_seconds=max_seconds)
     return _Inquiry(of, options).answer(smallest)
 

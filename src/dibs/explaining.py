@@ -125,10 +125,11 @@ def explain(
     """
     if limit < 1:
         raise ValueError(f"limit = {limit}: it must be a whole number, 1 or more")
-    from dibs.questions import instance_of
+    from dibs.search.solver import checked_instance
+    from dibs.solving import instance_of
     from dibs.study.explain import Explainer
 
-    instance = instance_of(problem)
+    instance = checked_instance(instance_of(problem))
     wanted = searches(instance, policy, options, compare)
     if report is None:
         show = progress()

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
-from dibs.problem.linear import Unequal, counted, impossible_bounds
-from dibs.problem.modelled import Modelled, Solution, Variable
-from dibs.problem.own import Bounds, Not, checked_features
+from dibs.problem.linear import Unequal, counted, impossible_bounds, repeated
+from dibs.problem.modelled import Modelled, Variable
+from dibs.problem.own import Bounds, Not, checked_features, checked_role
 from dibs.problem.stored import save_problem
+from dibs.problem.variables import Boolean, Choice, Literal
 from dibs.questions import Solutions, solutions
 from dibs.search.outcome import Outcome
 from dibs.solving import solve
@@ -26,69 +28,6 @@ from dibs.solving import solve
 __all__ = ["Model"]
 
 Numbers = Mapping[str, float]  # features, by name
-
-
-class Literal:
-    """Something that is true or false in a solution: a boolean variable, `choice == value`, or `~` of one."""
-
-    __slots__ = ("model", "number", "positive")
-
-    def __init__(self, model: Model, number: int, positive: bool = True) -> None:
-        self.model, self.number, self.positive = model, number, positive
-
-    def __invert__(self) -> Literal:
-        return Literal(self.model, self.number, not self.positive)
-
-    def __bool__(self) -> bool:
-        raise TypeError(f"{self!r} is true or false in a solution only; to say that it holds, use m.require")
-
-    def __repr__(self) -> str:
-        return ("" if self.positive else "~") + self.model._shown(self.number)
-
-    def value_in(self, solution: Solution) -> bool:
-        """Whether it is true there."""
-        variable = self.model._variable(self.number)
-        wanted = variable.values[self.number - variable.first] if variable.values else True
-        return bool((solution[variable.name] == wanted) == self.positive)
-
-
-class Boolean(Literal):
-    """A variable that is true or false."""
-
-    __slots__ = ("name",)
-
-    def __init__(self, model: Model, number: int, name: Hashable) -> None:
-        super().__init__(model, number)
-        self.name = name
-
-
-class Choice:
-    """A variable with exactly one of its values; `==` and `!=` with a value make literals."""
-
-    __slots__ = ("first", "model", "name", "numbers", "values")
-
-    def __init__(self, model: Model, first: int, name: Hashable, values: tuple[Any, ...]) -> None:
-        self.model, self.first, self.name, self.values = model, first, name, values
-        self.numbers = {value: first + i for i, value in enumerate(values)}
-
-    def __eq__(self, value: object) -> Literal:  # type: ignore[override]
-        if isinstance(value, Choice):
-            raise TypeError(f"{self.name!r} == {value.name!r}: compare a choice with one of its values")
-        if not isinstance(value, Hashable) or value not in self.numbers:
-            raise ValueError(f"{self.name!r}: {value!r} is none of its values")
-        return Literal(self.model, self.numbers[value])
-
-    def __ne__(self, value: object) -> Literal:  # type: ignore[override]
-        return ~(self == value)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def value_in(self, solution: Solution) -> Any:
-        return solution[self.name]
-
-    def __repr__(self) -> str:
-        return f"<choice {self.name!r} of {len(self.values)}>"
 
 
 class Model:
@@ -125,6 +64,8 @@ class Model:
             >>> m.solve()[seat]
             'right'
         """
+        if not isinstance(values, Iterable):
+            raise TypeError(f"{name!r}: {values!r} is no list of values")
         listed = tuple(values)
         if not listed:
             raise ValueError(f"{name!r}: a choice needs at least one value")
@@ -151,6 +92,8 @@ class Model:
         return Boolean(self, self._add(name, ()), name)
 
     def _add(self, name: Hashable, values: tuple[Any, ...]) -> int:
+        if not isinstance(name, Hashable):
+            raise TypeError(f"{name!r} cannot be a name: it can change")
         if name in self._variables:
             raise ValueError(f"{name!r}: there is a variable of this name already")
         first = len(self._owner)
@@ -190,8 +133,7 @@ class Model:
             role: the name of this kind of group.
             features: numbers for guides, by name.
         """
-        listed = list(literals)
-        self.between(least, max(least, len(listed)), listed, role, features)
+        self._say(least, None, literals, role, features)
 
     def exactly(
         self, count: int, literals: Iterable[Literal], role: str | None = None, features: Numbers | None = None
@@ -223,18 +165,28 @@ class Model:
             role: the name of this kind of group.
             features: numbers for guides, by name.
         """
-        members = [self._own(literal) for literal in literals]
+        if most is None:
+            raise ValueError("most = None: say how many, or at_least")
+        self._say(least, most, literals, role, features)
+
+    def _say(
+        self, least: int, most: int | None, literals: Iterable[Literal], role: str | None, features: Numbers | None
+    ) -> None:
+        """A group, checked here and now, so that the line at fault is the one that raises."""
+        members = [self._own(literal) for literal in _listed(literals)]
         seen: set[Any] = set()
-        for member, number in zip(members, map(_number, members), strict=True):
+        for member in members:
             if member in seen:
-                raise ValueError(f"{self._shown(number)} is twice in a group" + (f" ({role})" if role else ""))
+                raise ValueError(f"{self._said(member)} is twice in a group" + (f" ({role})" if role else ""))
             seen.add(member)
         if impossible := impossible_bounds(least, most, len(members)):
             about = ", ".join(dict.fromkeys(repr(self._owner[_number(member)]) for member in members[:3]))
-            where = "; ".join(filter(None, [role, f"about {about}" + (", ..." if len(members) > 3 else "")]))
-            raise ValueError(f"{impossible} ({where})")
+            more = ", ..." if len(members) > 3 else ""
+            where = "; ".join(filter(None, [role, f"about {about}{more}" if about else ""]))
+            raise ValueError(impossible + (f" ({where})" if where else ""))
         numbers = None if features is None else checked_features(features, role or "a group")
-        self._groups.append(Bounds(least, most, members, role, features=numbers))
+        whole = len(members) if most is None else most
+        self._groups.append(Bounds(least, whole, members, checked_role(role, "a group"), features=numbers))
 
     def linear(
         self,
@@ -254,11 +206,18 @@ class Model:
             role: the name of this kind of group.
             features: numbers for guides, by name.
         """
-        signed = [(c, self._own(literal), literal) for c, literal in terms]
+        signed = []
+        for term in _listed(terms):
+            if not isinstance(term, Sequence) or len(term) != 2:
+                raise TypeError(f"{term!r} is no term: write (coefficient, literal)")
+            coefficient, number = term[0], self._own(term[1])
+            if not isinstance(coefficient, Integral):
+                raise ValueError(f"{self._said(number)}: the coefficient {coefficient!r} is no whole number")
+            signed.append((int(coefficient), (term[1].number + 1) * (1 if term[1].positive else -1)))
+        if wrong := next((bound for bound in (least, most) if not isinstance(bound, Integral | None)), None):
+            raise ValueError(f"bounds are whole numbers, not {wrong!r}")
         try:
-            found = counted(
-                ((c, (literal.number + 1) * (1 if literal.positive else -1)) for c, _, literal in signed), least, most
-            )
+            found = counted(signed, least, most)
         except Unequal as error:
             raise ValueError(f"{self._shown(error.variable - 1)}: {error}") from None
         literals = [Literal(self, abs(z) - 1, z > 0) for z in found.literals]
@@ -274,7 +233,7 @@ class Model:
             role: the name of this kind of group.
             features: numbers for guides, by name.
         """
-        listed = list(choices)
+        listed = _listed(choices)
         places: dict[Any, list[int]] = {}
         for choice in listed:
             if not isinstance(choice, Choice):
@@ -282,11 +241,14 @@ class Model:
             self._own(choice == choice.values[0])
             for value, number in choice.numbers.items():
                 places.setdefault(value, []).append(number)
+        if twice := repeated([choice.first + 1 for choice in listed]):
+            raise ValueError(f"{self._owner[twice - 1]!r} is there twice: it cannot differ from itself")
         if len(places) < len(listed):
             names = ", ".join(repr(choice.name) for choice in listed[:3])
             raise ValueError(f"{names}, ...: {len(listed)} choices cannot differ, they have {len(places)} values")
         every = len(places) == len(listed)  # then each value is taken: that follows, and it helps propagation
         numbers = None if features is None else checked_features(features, role or "a group")
+        role = checked_role(role, "a group")
         self._groups += [Bounds(int(every), 1, members, role, every, numbers) for members in places.values()]
 
     def implies(self, premise: Literal | Sequence[Literal], conclusion: Literal) -> None:
@@ -296,8 +258,8 @@ class Model:
             premise: a literal, or several that are all true.
             conclusion: a literal.
         """
-        premises = [premise] if isinstance(premise, Literal) else list(premise)
-        self.at_least(1, [*(~literal for literal in premises), conclusion])
+        premises = _listed([premise] if isinstance(premise, Literal | Choice) else premise)
+        self.at_least(1, [*map(self._not, premises), conclusion])
 
     def require(self, literal: Literal) -> None:
         """The literal is true.
@@ -314,7 +276,9 @@ class Model:
             *literals: which.
         """
         if len(literals) == 1:
-            self.require(~literals[0])
+            self.require(self._not(literals[0]))
+        elif not literals:
+            raise ValueError("forbid: which literals?")
         else:
             self.at_most(len(literals) - 1, literals)
 
@@ -327,6 +291,14 @@ class Model:
         if literal.model is not self:
             raise ValueError(f"{literal!r} is of another model")
         return literal.number if literal.positive else Not(literal.number)
+
+    def _not(self, literal: Literal) -> Literal:
+        self._own(literal)
+        return ~literal
+
+    def _said(self, member: Any) -> str:
+        """How messages call what `_own` returns."""
+        return repr(Literal(self, _number(member), not isinstance(member, Not)))
 
     def feature(self, literal: Literal, **numbers: float) -> None:
         """Numbers that guides may go by, such as a cost; no search looks at them, and what is not said is 0.
@@ -394,6 +366,13 @@ class Model:
             path: of a JSON file for `dibs solve`.
         """
         save_problem(self.problem(), path)
+
+
+def _listed(several: Any) -> list[Any]:
+    """What a user hands in as a list; one literal in its place is named."""
+    if isinstance(several, Literal | Choice) or not isinstance(several, Iterable):
+        raise TypeError(f"{several!r} is no list: write [{several!r}, ...]")
+    return list(several)
 
 
 def _number(member: Any) -> int:

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dibs.problem.structure import Instance
 from dibs.problem.words import literals_over
 from dibs.ranges import checked_number
 from dibs.search.contract import Ranks
 from dibs.search.options import ALIASES, LIMITS
 from dibs.search.outcome import Outcome, Status
 from dibs.search.slices import MOST
-from dibs.solving import solver
+from dibs.solving import instance_of, solver
 
 __all__ = ["Sample", "Solutions", "count_solutions", "is_unique", "sample", "solutions"]
 
@@ -198,13 +197,6 @@ def sample(problem: Any, n: int, seed: int = 0) -> Sample:
             one = next(solutions(instance, 1, **how))
             drawn[_key(one)] = one
     return Sample(drawn.values(), False)
-
-
-def instance_of(problem: Any) -> Instance:
-    """An instance as it is; of a `Model` what it says so far."""
-    made = getattr(problem, "problem", None)
-    instance: Instance = made() if callable(made) else problem
-    return instance
 
 
 def _checked(limit: int | None) -> int | None:

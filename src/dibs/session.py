@@ -32,13 +32,12 @@ from dibs.problem.words import (
     without_givens,
     words_for,
 )
-from dibs.questions import instance_of
 from dibs.search.contract import Around, Asks, Ranks
 from dibs.search.nogoods import arrays
 from dibs.search.nogoods.answers import KEPT
 from dibs.search.nogoods.incremental import Call, Group, Incremental, Switch
 from dibs.search.outcome import Outcome, Status, WrongSolution
-from dibs.solving import solver
+from dibs.solving import instance_of, solver
 
 __all__ = ["Handle", "Session"]
 

@@ -19,6 +19,12 @@ from dibs.search.stream import in_order, solve_batches
 __all__ = ["plan", "solve", "solve_many"]
 
 
+def instance_of(problem: Any) -> Any:
+    """An instance as it is; of a `Model` what it says so far."""
+    made = getattr(problem, "problem", None)
+    return made() if callable(made) else problem
+
+
 def ready(request: Request, guide: Ranks | None = None, proof: str | os.PathLike[str] | None = None) -> Solver:
     """A request that can be run: the guide that it names is loaded when it is first asked."""
     if guide is None and request.guidance.guide is not None:
@@ -42,11 +48,11 @@ def solver(guide: Ranks | str | None, policy: str | None, options: dict[str, Any
     return found
 
 
-def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Plan:
+def plan(problem: Any, *, guide: Ranks | str | None = None, policy: str | None = None, **options: Any) -> Plan:
     """What `solve` would do with the same arguments.
 
     Args:
-        problem: an instance.
+        problem: an instance or a `Model`.
         guide: an object with a method `rank`, or the name or folder of a trained one.
         policy: auto, guided, paper or plain.
         **options: fields of `Options` and `Guidance`, in place of the policy's; also `engine` and `proof`.
@@ -59,11 +65,11 @@ def plan(problem: Instance, *, guide: Ranks | str | None = None, policy: str | N
         >>> dibs.plan(dibs.Sudoku.parse("4.....1..3.....2"), policy="plain").search
         'tree'
     """
-    return solver(guide, policy, options).plan(problem)
+    return solver(guide, policy, options).plan(instance_of(problem))
 
 
 def solve(
-    problem: Instance,
+    problem: Any,
     *,
     guide: Ranks | str | None = None,
     policy: str | None = None,
@@ -73,7 +79,7 @@ def solve(
     """Solve one instance.
 
     Args:
-        problem: an instance: a `Sudoku`, `Latin`, `CNF` or `Problem`. A `Model` has a `solve` of its own.
+        problem: an instance, which is a `Sudoku`, `Latin`, `CNF` or `Problem`, or a `Model`.
         guide: an object with a method `rank`, or the name or folder of a trained one.
         policy: auto, guided, paper or plain. Without one it is auto, unless there is a `guide` or an option says how
             to search: then it is done just so.
@@ -96,7 +102,7 @@ def solve(
         >>> outcome.status, outcome.solution
         (<Status.SAT: 'SAT'>, '4123321423411432')
     """
-    [outcome] = solver(guide, policy, options, workers).run([problem], block=1)
+    [outcome] = solver(guide, policy, options, workers).run([instance_of(problem)], block=1)
     assert outcome is not None
     return outcome
 
@@ -121,7 +127,7 @@ def solve_together(
 
 
 def solve_many(
-    problems: Iterable[Instance],
+    problems: Iterable[Any],
     *,
     guide: Ranks | str | None = None,
     policy: str | None = None,
@@ -135,7 +141,7 @@ def solve_many(
     yielded, what `solve` would raise for an instance after the outcomes before it.
 
     Args:
-        problems: instances, of any families.
+        problems: instances, of any families, or `Model`s.
         guide: an object with a method `rank`, or the name or folder of a trained one.
         policy: as for `solve`.
         workers: threads; all cores, unless you say otherwise.
@@ -152,4 +158,4 @@ def solve_many(
     """
     if options.get("proof") is not None:
         raise ValueError("a proof is about one instance: use dibs.solve")
-    return in_order(solve_batches(enumerate(problems), solver(guide, policy, options), workers))
+    return in_order(solve_batches(enumerate(map(instance_of, problems)), solver(guide, policy, options), workers))

@@ -143,6 +143,9 @@ def test_empty_groups_are_allowed() -> None:
     [
         ({"literals": 0}, "a problem needs at least one literal"),
         ({"literals": []}, "a problem needs at least one literal"),
+        ({"literals": 1.5}, "^1.5 literals: give their number, or a list of their names"),
+        ({"literals": 3, "given": 1}, r"^given: 1 is no list of literals: write \[1, \.\.\.\]"),
+        ({"literals": 3, "features": [1]}, "^features: write "),
         ({"literals": ["a", "a"]}, "literals: 'a' is named twice"),
         ({"literals": 3, "exactly_one": [[0], [1, 3]]}, r"exactly_one\[1\]: literal 3 is out of range 0\.\.2"),
         ({"literals": 3, "at_most_one": [[-1]]}, r"at_most_one\[0\]: literal -1 is out of range"),
@@ -171,3 +174,9 @@ def test_empty_groups_are_allowed() -> None:
 def test_error(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Problem(**arguments)
+
+
+def test_a_number_of_numpy_is_a_number() -> None:
+    problem = Problem(np.int64(3), exactly_one=[np.arange(3)])
+    assert (problem.literals, problem.names) == (3, None)
+    assert dibs.count_solutions(problem) == 3

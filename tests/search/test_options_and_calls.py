@@ -70,7 +70,7 @@ def test_limits_beyond_all_bounds() -> None:
 
 def test_a_text_is_not_an_instance() -> None:
     with pytest.raises(TypeError, match=r"parse a text with dibs\.Sudoku\.parse"):
-        dibs.solve(PUZZLE)  # type: ignore[arg-type]
+        dibs.solve(PUZZLE)
 
 
 def test_counting_keeps_backtracks_apart_from_solutions() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import NamedTuple
 
 
@@ -26,8 +27,12 @@ class Counted(NamedTuple):
         return self.least <= self.most and self.least <= len(self.literals) and self.most >= 0
 
 
-def impossible_bounds(least: int, most: int, size: int) -> str | None:
-    """Why bounds on a group of so many literals make no sense, or None."""
+def impossible_bounds(least: int, most: int | None, size: int) -> str | None:
+    """Why bounds on a group of so many literals make no sense, or None. `most` = None: as many as there are."""
+    if not isinstance(least, Integral) or not isinstance(most, Integral | None):
+        return "bounds are whole numbers, not " + " and ".join(repr(b) for b in (least, most) if b is not None)
+    if most is None:
+        most = max(least, size) + 1
     if least < 0 or most < least:
         return f"bounds {least} to {most}: they must be 0 <= least <= most"
     if least > size:

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from numbers import Integral
 from operator import index
 from typing import Any, ClassVar, NamedTuple
 
@@ -57,7 +58,7 @@ class Problem(Instance):
 
     def __init__(
         self,
-        literals: int | Sequence[Hashable],
+        literals: int | np.integer[Any] | Sequence[Hashable],
         *,
         exactly_one: Iterable[Group] = (),
         at_most_one: Iterable[Group] = (),
@@ -68,8 +69,10 @@ class Problem(Instance):
         decide: Iterable[int] | None = None,
         features: Mapping[Any, Mapping[str, float]] | None = None,
     ) -> None:
-        self.names: list[Any] | None = None if isinstance(literals, int) else list(literals)
-        self.literals: int = literals if isinstance(literals, int) else len(literals)
+        if not isinstance(literals, Integral | Iterable):
+            raise ValueError(f"{literals!r} literals: give their number, or a list of their names")
+        self.names: list[Any] | None = None if isinstance(literals, Integral) else list(literals)
+        self.literals: int = int(literals) if isinstance(literals, Integral) else len(self.names or ())
         if self.literals < 1:
             raise ValueError("a problem needs at least one literal")
         self._number = {name: i for i, name in enumerate(self.names or ())}
@@ -88,6 +91,8 @@ class Problem(Instance):
         self.decide = [int(i) for i in as_indices(chosen, len(self.exactly_one))]
         self.decide_all = decide is None
         self.features: dict[int, dict[str, float]] = {}  # of some literals
+        if not isinstance(features, Mapping | None):
+            raise ValueError(f'features: write {{literal: {{"cost": 3}}}}, not {features!r}')
         for literal, numbers in (features or {}).items():
             number = self._plain(literal, "features")
             self.features[number] = checked_features(numbers, f"features of {self._shown(number)}")
@@ -110,8 +115,7 @@ class Problem(Instance):
             raise ValueError(f"{what}: write (least, most, literals) or (least, most, literals, role)")
         role = group[3] if len(group) > 3 else None
         implied = bool(group[4]) if len(group) > 4 else False
-        if role is not None and not isinstance(role, str):
-            raise ValueError(f"{what}: the role {role!r} is no text")
+        checked_role(role, what)
         if role is not None:
             what = f"{what} ({role})"
         members = self._group(group[2], what)
@@ -128,6 +132,8 @@ class Problem(Instance):
 
     def _numbers(self, group: Group, what: str) -> list[int]:
         """The numbers of literals and of negations, in the user's order."""
+        if not isinstance(group, Iterable):
+            raise ValueError(f"{what}: {group!r} is no list of literals: write [{group!r}, ...]")
         members = list(group)
         if self.names is not None:
             try:
@@ -294,6 +300,13 @@ class Problem(Instance):
             Text of one or more lines.
         """
         return self.line() if solution is None else "\n".join(map(str, solution))
+
+
+def checked_role(role: Any, what: str) -> str | None:
+    """A role, which is a text or none; ValueError says `what` it is of."""
+    if not isinstance(role, str | None):
+        raise ValueError(f"{what}: the role {role!r} is no text")
+    return role
 
 
 def checked_features(numbers: Any, what: str) -> dict[str, float]:

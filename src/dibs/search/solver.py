@@ -31,7 +31,18 @@ if TYPE_CHECKING:
 KEPT = 64  # solutions of each instance that a batch of tree searches has room for
 OWN = ("tree", "nogoods")  # searches of dibs' own
 BLOCK = 64  # searches that one call of the kernel advances in a batch
+SHOWN = 100  # characters of what is no instance
 EXCLUDED = 10_000  # solutions that the formula of a proof excludes, at most
+
+
+def checked_instance(problem: Any) -> Instance:
+    """The instance; what is none is a TypeError in one short line."""
+    if isinstance(problem, Instance):
+        return problem
+    shown = repr(problem)
+    if len(shown) > SHOWN or "\n" in shown:
+        shown = f"an object of type {type(problem).__name__}"
+    raise TypeError(f"{shown} is not an instance to solve: parse a text with dibs.Sudoku.parse, for example")
 
 
 class Solver:
@@ -87,10 +98,7 @@ class Solver:
 
     def plan(self, problem: Instance) -> Plan:
         """Made once for each structure."""
-        if not isinstance(problem, Instance):
-            raise TypeError(
-                f"{problem!r} is not an instance to solve: parse a text with dibs.Sudoku.parse, for example"
-            )
+        checked_instance(problem)
         found = self._known.get(problem.structure)
         if found is None:
             found = self.plans(problem.structure)

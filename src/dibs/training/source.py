@@ -15,7 +15,7 @@ from dibs.guide.card import NAMES
 from dibs.guide.graph import KINDS, named_groups
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.structure import Structure
-from dibs.questions import instance_of
+from dibs.solving import instance_of
 from dibs.wording import one_line
 
 Source = str | Path | Callable[[int], Any] | Iterable[Any]

@@ -95,7 +95,7 @@ def test_a_wrong_solution_is_never_handed_over(monkeypatch: pytest.MonkeyPatch) 
 
 def test_not_an_instance() -> None:
     with pytest.raises(TypeError, match="is not an instance to solve"):
-        dibs.solve("p cnf 0 0", engine="glucose4")  # type: ignore[arg-type]
+        dibs.solve("p cnf 0 0", engine="glucose4")
 
 
 @pytest.mark.parametrize("engine", PROVERS)
