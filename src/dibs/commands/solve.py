@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as encoder
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -183,32 +183,26 @@ def _wanted(explicit: dict[str, Any], every: bool, unique: bool) -> dict[str, An
     return {**explicit, "max_solutions": MOST if every else 2} if every or unique else explicit
 
 
+@dataclass
 class _Run:
     """One call of the command."""
 
-    def __init__(
-        self,
-        interrupt: Interrupt,
-        request: Request,
-        solver: Solver,
-        json: bool,
-        workers: int | None,
-        given: list[source.Input],
-        unique: bool,
-        cluster: str | None = None,
-    ) -> None:
-        self.interrupt = interrupt
-        self.request = request
-        self.solver = solver
-        self.json = json
-        self.workers = workers
-        self.given = given
-        self.unique = unique
-        self.cluster = cluster
-        self.wanted = request.options.max_solutions
-        self.tally = Tally()
-        self.code = 0  # of --unique
-        self.lines: int | None = None  # of the file; counted when somebody waits
+    interrupt: Interrupt
+    request: Request
+    solver: Solver
+    json: bool
+    workers: int | None
+    given: list[source.Input]
+    unique: bool
+    cluster: str | None = None
+    tally: Tally = field(default_factory=Tally)
+    code: int = 0  # of --unique
+    lines: int | None = None  # of the file; counted when somebody waits
+
+    @property
+    def wanted(self) -> int:
+        """How many solutions of each puzzle."""
+        return self.request.options.max_solutions
 
     def solved(self, problems: Iterator[tuple[source.Place, Instance]]) -> Iterator[list[answer.Answer]]:
         """Batches of answers. The search runs in threads, so that Ctrl-C is heard even while the kernel compiles."""

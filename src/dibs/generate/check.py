@@ -31,16 +31,14 @@ def engine_of(
     return TreeSearch(grids, Options(**options), guided=guided, static=guided, block=BLOCK, answers=answers)
 
 
-def uniqueness(of: Shape, values: NDArray[np.uint8], nodes: int | None = None) -> NDArray[np.int64]:
-    """[k] 1 if a grid has one solution, 0 if it has none or more, -1 if `nodes` did not suffice to tell."""
+def uniqueness(of: Shape, values: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """[k] 1 if a grid has one solution, 0 if it has none or more."""
     if not len(values):
         return np.zeros(0, np.int64)
-    engine = engine_of(of, values, max_solutions=2, max_nodes=nodes)
+    engine = engine_of(of, values, max_solutions=2)
     engine.run()
-    from dibs.search.tree.state import LIMIT
-
-    phase, solutions = engine.counters.phase, engine.counters.solutions
-    return np.where((phase == LIMIT) & (solutions < 2), -1, solutions == 1)
+    found: NDArray[np.int64] = (engine.counters.solutions == 1).astype(np.int64)
+    return found
 
 
 def solution_of(puzzle: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -204,7 +204,7 @@ def mixed_grids(of: Shape, random: Sequence[np.random.Generator]) -> Values:
 
 
 def _unique(wish: _Wish, trial: Values, grids: Values, spot: Places, mirror: Places) -> Places:
-    """[k] as `uniqueness`, of puzzles that were unique before they lost the clues at `spot` and `mirror` [k]."""
+    """[k] as `still_unique`, of puzzles that were unique before they lost the clues at `spot` and `mirror` [k]."""
     if wish.shape.size <= 9:
         return uniqueness(wish.shape, trial)
     lost = [list({one, other}) for one, other in zip(spot.tolist(), mirror.tolist(), strict=True)]

@@ -49,8 +49,8 @@ def change(mean: float, base: float) -> float:
     return mean / base - 1 if base else float("nan")
 
 
-def resampled(values: Floats, seed: int = 0, draws: int = DRAWS) -> Floats:
-    """[draws, k] means of the columns of values [n, k] over rows drawn with replacement.
+def resampled(values: Floats, seed: int = 0) -> Floats:
+    """[DRAWS, k] means of the columns of values [n, k] over rows drawn with replacement.
 
     Beyond `UNITS` rows, random groups of rows are drawn instead of rows: as uncertain, and much quicker.
     """
@@ -62,8 +62,8 @@ def resampled(values: Floats, seed: int = 0, draws: int = DRAWS) -> Floats:
         values = np.add.reduceat(values[rng.permutation(len(values))], first)
     n = len(values)
     found = []
-    for at in range(0, draws, CHUNK):
-        count = min(CHUNK, draws - at)
+    for at in range(0, DRAWS, CHUNK):
+        count = min(CHUNK, DRAWS - at)
         weights = np.stack([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(count)]).astype(np.float64)
         found.append(weights @ values / (weights @ size)[:, None])
     return np.concatenate(found)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COLUMN = 3.4  # inches: one column of a paper
 SMALL = 7  # points, of legends and labels within a figure
 MOST = 7  # curves that can be told apart
+POINTS = 160  # of a curve, about
 STYLE: Any = {
     "font.size": 8,
     "axes.linewidth": 0.6,
@@ -130,13 +131,13 @@ def short(value: float) -> str:
     return f"{value:g}"
 
 
-def beyond(values: Floats, points: int = 160) -> tuple[Floats, Floats]:
-    """x and how many of the values [n] exceed it, in %, from the smallest above 0 on: about so many points, and the
-    thirty largest values one by one."""
+def beyond(values: Floats) -> tuple[Floats, Floats]:
+    """x and how many of the values [n] exceed it, in %, from the smallest above 0 on: some points, and the thirty
+    largest values one by one."""
     ordered = np.sort(values[values > 0])
     if not len(ordered):
         return np.zeros(0), np.zeros(0)
-    near = np.searchsorted(ordered, np.geomspace(ordered[0], ordered[-1], points)).clip(0, len(ordered) - 1)
+    near = np.searchsorted(ordered, np.geomspace(ordered[0], ordered[-1], POINTS)).clip(0, len(ordered) - 1)
     x = np.unique(np.append(ordered[near], ordered[-30:]))
     above = len(ordered) - np.searchsorted(ordered, x, side="right")
     return np.append(x[0], x), 100 * np.append(len(ordered), above) / len(values)

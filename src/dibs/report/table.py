@@ -63,7 +63,7 @@ def _three(spread: Spread, known: bool = True) -> Cell:
     return tuple(number(value) for value in (spread.mean, spread.median, spread.p95)) if known else MISSING
 
 
-def intervals(title: str, summaries: Sequence[Summary], *, key: str = "intervals") -> Tabular:
+def intervals(title: str, summaries: Sequence[Summary]) -> Tabular:
     """Means and p95 with what other puzzles of the same kind might have given."""
     whats = ("time, ms", "nodes", "backtracks")
     columns = [Column(f"{what}: {which}") for what in whats for which in ("mean", "p95")]
@@ -75,7 +75,8 @@ def intervals(title: str, summaries: Sequence[Summary], *, key: str = "intervals
             cells.append(within(spread.p95, spread.p95_interval) if known else MISSING)
         lines.append(Line((*cells, str(s.limits))))
     caption = "95 % intervals of the bootstrap over puzzles"
-    return Tabular(key, title, (Column("solver"), *columns, Column("LIMIT")), tuple(lines), caption, notes(summaries))
+    columns = [Column("solver"), *columns, Column("LIMIT")]
+    return Tabular("intervals", title, tuple(columns), tuple(lines), caption, notes(summaries))
 
 
 def within(value: float, interval: Interval) -> str:

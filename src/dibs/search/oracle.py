@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import never
 from dibs.problem.structure import Instance
 from dibs.problem.words import true_literals
 from dibs.search.contract import Asks, Guide
@@ -61,7 +62,7 @@ def foresee(
     options: Options,
     *,
     block: int = 1,
-    stopped: Callable[[], bool] = lambda: False,
+    stopped: Callable[[], bool] = never,
 ) -> tuple[KnownSolutions, NDArray[np.float64]]:
     """The oracle of instances that share a structure, found within the limits of `options`, and its seconds [n]."""
     from dibs.search.options import Options

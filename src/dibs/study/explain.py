@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from dibs.clock import never
 from dibs.guide.lazy import LazyGuide, lazy_guide
 from dibs.problem import InputError, Instance
 from dibs.search.contract import Guide
@@ -61,7 +62,7 @@ class Explainer:
         *,
         place: InputError | None = None,
         report: Report = lambda done, total: None,
-        stopped: Callable[[], bool] = lambda: False,
+        stopped: Callable[[], bool] = never,
         turn: AbstractContextManager[Any] | None = None,
     ) -> None:
         self.instance = instance

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from dibs.clock import never
 from dibs.dtypes import Bools, Ints
 from dibs.guide.lazy import LazyGuide
 from dibs.problem.structure import Instance, by_structure
@@ -160,7 +161,7 @@ def ledgers(
     limit: int | None = LIMIT,
     trees: bool = False,
     report: Report = lambda done, total: None,
-    stopped: Callable[[], bool] = lambda: False,
+    stopped: Callable[[], bool] = never,
     turn: AbstractContextManager[Any] | None = None,
 ) -> list[Ledger]:
     """Search every instance, and say where its nodes went; all of them as `solve` would count.

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dibs.clock import never
 from dibs.problem.structure import Instance, Level, Structure, by_structure
 from dibs.search.options import Options
 from dibs.search.plan import without_guide
@@ -70,7 +71,7 @@ def measure(
     options: Options,
     limit: int | None,
     report: Report = lambda done, total: None,
-    stopped: Callable[[], bool] = lambda: False,
+    stopped: Callable[[], bool] = never,
 ) -> list[SiblingCost]:
     """Search each depth first by MRV, with the level, tie and order of `options`, up to `limit` nodes.
 
