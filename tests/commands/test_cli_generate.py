@@ -142,12 +142,19 @@ def test_a_guide_and_what_it_doubts(run: Run, fakes: dict[str, Fake], shipped: P
     assert run("generate", "doubted", 2, "--doubt", "0.75", "--seed", 3, "--output", path).out == ""
     head = "# dibs generate doubted 2 --guide relational --doubt 0.75 --steps 8 --seed 3\n"
     assert path.read_text() == f"{head}{SEARCHED}\n{SEARCHED}\n"
-    assert (fakes["doubted"].count, fakes["doubted"].flags) == (2, {"doubt": 0.75, "steps": 8, "seed": 3})
+    assert (fakes["doubted"].count, fakes["doubted"].flags) == (2, {"doubt": 0.75, "steps": 8, "start": [], "seed": 3})
     assert fakes["doubted"].guide[0].folder == shipped / "relational"
     folder = shipped / "transformer"
     result = run("generate", "doubted", "--guide", folder)
     assert result.out == f"# dibs generate doubted 1 --guide {folder} --doubt 0.5 --steps 8 --seed 0\n{SEARCHED}\n"
     assert fakes["doubted"].guide[0].folder == folder
+    start = tmp_path / "start"
+    start.write_text(f"{PUZZLE}\n")
+    result = run("generate", "doubted", "--start", start)
+    assert result.out.startswith(
+        f"# dibs generate doubted 1 --guide relational --doubt 0.5 --steps 8 --start {start} --seed 0\n"
+    )
+    assert fakes["doubted"].flags["start"] == [Sudoku.parse(PUZZLE)]
 
 
 @pytest.mark.parametrize("count", [0, -1])

@@ -19,11 +19,14 @@ from dibs.generate.check import uniqueness
 from dibs.generate.doubting import doubts_of
 from dibs.generate.moves import minimal
 from dibs.problem.shape import shape
+from dibs.search.root import roots
 from judge import Judge, PlainSearch
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
 
+KNOWN = Sudoku.parse("000801000000000043500000000000070800000000100020030000600000075003400000000200600")
+RESISTS = "..56.....2.3....9..1..4.....9.7.....15.3..4.....2...8.......376.8............1..."
 DOUBT = 0.9  # of which UNIFORM has much less in most random puzzles
 
 
@@ -74,6 +77,28 @@ def test_the_seed_decides() -> None:
     assert list(doubted(0, UNIFORM)) == []
 
 
+class Noting(Fixed):
+    """It remembers the states that it is asked about."""
+
+    def log_probabilities(self, structure: Structure, open_: Bools, true: Bools, /) -> Floats:
+        self.asked.append({row.tobytes() for row in open_})
+        return super().log_probabilities(structure, open_, true)
+
+    def __init__(self) -> None:
+        super().__init__(UNIFORM.weights)
+        self.asked: list[set[bytes]] = []
+
+
+def test_families_begin_with_the_start() -> None:
+    start = [Sudoku.parse(RESISTS), Sudoku.parse(RESISTS[::-1])]
+    guide = Noting()
+    found = list(doubted(6, guide, doubt=0.3, steps=3, start=start, seed=1))
+    assert guide.asked[0] == {row.tobytes() for row in roots(start, "hidden").open}
+    assert found == list(doubted(6, UNIFORM, doubt=0.3, steps=3, start=iter(start), seed=1))
+    assert not {canonical(puzzle) for puzzle in found} & {canonical(puzzle) for puzzle in start}
+    assert min(np.count_nonzero(puzzle.values) for puzzle in found) >= 18
+
+
 @pytest.mark.parametrize("doubt", [0, -1, float("nan"), float("inf")])
 def test_bad_arguments(doubt: float) -> None:
     with pytest.raises(ValueError, match=f"doubt = {doubt:g}: it must be a number above 0"):
@@ -82,6 +107,10 @@ def test_bad_arguments(doubt: float) -> None:
         doubted(-1, UNIFORM)
     with pytest.raises(ValueError, match="steps = 13: it must be 1 to 12"):
         doubted(1, UNIFORM, steps=13)
+    with pytest.raises(ValueError, match="start puzzle 2 does not have exactly one solution"):
+        doubted(1, UNIFORM, start=[Sudoku.parse(RESISTS), Sudoku(np.zeros(81, int))])
+    with pytest.raises(ValueError, match="start puzzle 1 has 17 givens"):
+        doubted(1, UNIFORM, start=[KNOWN])
 
 
 def test_doubts_by_hand() -> None:

@@ -185,6 +185,7 @@ def doubted(
     guide: Annotated[str, Parameter(help="a guide that comes with dibs, or its folder")] = "relational",
     doubt: Annotated[float, Parameter(help="the least doubt, see above")] = 0.5,
     steps: Annotated[int, Parameter(help="how often a family breeds: the more, the more doubt")] = 8,
+    start: Annotated[str | None, Parameter(help="a file of puzzles that families begin with; default: random")] = None,
     seed: Seed = 0,
     output: OutputFile = None,
 ) -> int:
@@ -202,11 +203,14 @@ def doubted(
     For example:
       dibs generate doubted 1000 --seed 5 --output doubted.txt
       dibs generate doubted 1000 --guide runs/mine/guide --doubt 0.8
+      dibs generate doubted 500 --guide relational-probing --start hard.txt
     """
     examined = Examined()
-    named = command("doubted", count, guide=guide, doubt=f"{doubt:g}", steps=steps, seed=seed)
+    named = command("doubted", count, guide=guide, doubt=f"{doubt:g}", steps=steps, start=start, seed=seed)
     how: dict[str, Any] = {"doubt": doubt, "steps": steps, "seed": seed, "progress": examined}
-    return lines(lambda: generate.doubted(count, _denoiser(guide), **how), count, named, output, examined)
+    return lines(
+        lambda: generate.doubted(count, _denoiser(guide), start=_read(start), **how), count, named, output, examined
+    )
 
 
 def _box(size: int | None, box: str | None) -> Box:

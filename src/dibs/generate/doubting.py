@@ -6,13 +6,13 @@ found by asking it: every random puzzle that it doubts is bred for a few steps, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from dibs.dtypes import Floats, Values
 from dibs.generate.canonical import canonical_forms, nine, shuffled
-from dibs.generate.check import engine_of
+from dibs.generate.check import engine_of, uniqueness
 from dibs.generate.moves import completions, reduced, rests
 from dibs.generate.sudokus import FEWEST, check_count, sudoku
 from dibs.guide.steps import LogProbabilities
@@ -35,6 +35,7 @@ def doubted(
     *,
     doubt: float = 0.5,
     steps: int = 8,
+    start: Iterable[Sudoku] = (),
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[Sudoku]:
@@ -49,6 +50,8 @@ def doubted(
         doubt: at least so much: -log of the probability that the guide gives to the solution of the puzzle after
             hidden singles, a cell at a time and divided by 81; 0 for a guide that is right and sure of all cells.
         steps: how often a family breeds, 1 to 384. The more, the fewer families, and the more doubt.
+        start: what families begin with, in place of random puzzles; these are never handed out themselves. Where
+            random ones lead to nothing that the guide doubts, as with one that tries each value, they take it there.
         seed: the same seed, the same instances.
         progress: called after every step with the number of puzzles that were looked at.
 
@@ -60,21 +63,37 @@ def doubted(
         raise ValueError(f"doubt = {doubt:g}: it must be a number above 0")
     if not 1 <= steps <= BRED:
         raise ValueError(f"steps = {steps}: it must be 1 to {BRED}")
-    return _search(count, denoiser, doubt, steps, seed, progress or (lambda examined: None))
+    begin = nine(start)
+    for number, (puzzle, unique) in enumerate(zip(begin, uniqueness(_NINE, begin), strict=True), 1):
+        if unique != 1:
+            raise ValueError(f"start puzzle {number} does not have exactly one solution")
+        if np.count_nonzero(puzzle) < FEWEST:
+            raise ValueError(f"start puzzle {number} has 17 givens: such puzzles are for testing guides only")
+    return _search(count, denoiser, doubt, steps, begin, seed, progress or (lambda examined: None))
 
 
 def _search(
-    count: int, denoiser: LogProbabilities, doubt: float, steps: int, seed: int, progress: Callable[[int], None]
+    count: int,
+    denoiser: LogProbabilities,
+    doubt: float,
+    steps: int,
+    start: Values,
+    seed: int,
+    progress: Callable[[int], None],
 ) -> Iterator[Sudoku]:
-    known: set[bytes] = set()  # canonical forms of what was handed out
+    known = set(canonical_forms(start))  # and of what was handed out
     turn = examined = 0
     while count > 0:
         rng = np.random.default_rng(np.random.SeedSequence((seed, turn)))
         turn += 1
-        litter = _costliest(nine(sudoku(LITTER, minimal=True, seed=int(rng.integers(2**62)), workers=1)), COSTLY)
+        if len(start):
+            litter = rng.permutation(start)[: BRED // steps]
+            examined += len(litter)
+        else:
+            litter = _costliest(nine(sudoku(LITTER, minimal=True, seed=int(rng.integers(2**62)), workers=1)), COSTLY)
+            examined += LITTER
         doubts = doubts_of(denoiser, litter)
         families = [_Family(litter[i], doubts[i]) for i in np.argsort(-doubts, kind="stable")[: BRED // steps]]
-        examined += LITTER
         progress(examined)
         for _ in range(steps):
             examined += _breed(families, denoiser, rng)
