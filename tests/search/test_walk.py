@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import njit
 
 import dibs
 from dibs import CNF, Options, Problem
 from dibs.generate import latin, sudoku
+from dibs.machine import borrow
 from dibs.problem import Instance
-from dibs.search.nogoods import arrays, walk
+from dibs.search.nogoods import arrays, swaps, walk
 from dibs.search.nogoods.lines import Lines, lines
 from dibs.search.nogoods.search import Search
 from dibs.search.nogoods.walk import Walk
@@ -40,9 +42,9 @@ def pending(w: Walk) -> int:
     """How many values are tabu by the moves to come that end it."""
     count = 0
     for end in np.flatnonzero(w.ends):
-        pair = w.ends[end]
-        while pair:
-            count, pair = count + 1, w.before[pair - 1]
+        at = w.ends[end]
+        while at:
+            count, at = count + 1, w.tabu[at + 1]
     return count
 
 
@@ -52,22 +54,23 @@ def check(search: Search, t: Lines, w: Walk) -> None:
     assert sorted(w.value[cells]) == cells.tolist()
     assert (w.holder[w.value[cells]] == cells).all()
     assert (t.line[w.value[cells]] == t.line[cells]).all()
+    assert (t.first[t.line[cells]] + w.local[cells] == w.value[cells]).all()
     literal = t.literal[t.row[cells] + w.value[cells]]
     group = t.group[t.row[cells] + w.value[cells]]
-    assert ((group < 0) == (literal < 0)).all()
-    count = np.bincount(group[group >= 0], minlength=len(search.problem.need))
+    assert ((group >= t.closed) == (literal < 0)).all()
+    count = np.bincount(group, minlength=len(w.held))
     assert (count == w.held).all()
     clashes = (literal < 0).sum() + (count * (count - 1) // 2).sum()
     assert w.counts[walk.CLASHES] == clashes >= w.counts[walk.LEAST]
     tabu = 0
     for c in cells:
-        mates = cells[t.line[cells] == t.line[c]]
-        held = t.group[t.row[c] + w.value[mates]]  # where the cell would be with the value of each
-        cost = np.where(held < 0, 1 + (mates == c), count[held])
-        assert w.own[c] == cost[mates == c]
-        cost += walk.TABU * (w.cost[t.row[c] + mates] >= walk.TABU)
-        assert (w.cost[t.row[c] + mates] == cost).all()
-        assert (w.paid[t.row[mates] + c] == cost + walk.NEVER * (mates == c)).all()
+        places = cells[t.line[cells] == t.line[c]]
+        held = t.group[t.row[c] + places]
+        cost = np.minimum((held >= t.closed) + count[held], walk.HIGHEST)
+        assert w.own[c] == cost[places == w.value[c]]
+        cost += walk.TABU * (w.cost[t.row[c] + places] >= walk.TABU)
+        assert (w.cost[t.row[c] + places] == cost).all()
+        assert (w.paid[t.row[places] + c] == cost + walk.TABU * (places == w.value[c])).all()
         tabu += int((cost >= walk.TABU).sum())
     assert tabu == pending(w)
     bad = w.bad[: w.counts[walk.BAD]]
@@ -88,15 +91,55 @@ def test_a_walk_keeps_its_lines_and_its_counts(number: int) -> None:
     search, t, w = walked(grids()[number], number)
     check(search, t, w)
     for i in range(12):
-        walk.advance(t, w, 1 + 500 * (number % 3) * i)
+        walk.advance(t, w, 1 + 5000 * (number % 3) * i)
         check(search, t, w)
+
+
+def test_groups_with_many_true_literals() -> None:
+    """Every row takes its values in the same order at first, so that some columns have a value very often."""
+    [square] = latin(1, order=40, holes=0.9, seed=3)
+    search = begun(square)
+    t = lines(search.problem, np.ones(len(search.open), bool))
+    assert t is not None
+    w = walk.begin(t, -np.arange(len(search.open), dtype=float), np.random.default_rng(0))
+    assert w.held.max() > 2 * walk.HIGHEST
+    for _ in range(8):
+        check(search, t, w)
+        walk.advance(t, w, 10_000_000)
+    assert w.counts[walk.LEAST] == 0
+
+
+@pytest.mark.parametrize("width", [1, 2, 8])
+def test_swaps_as_vectors(width: int) -> None:
+    """What is compiled says what the stand-ins say."""
+    rng = np.random.default_rng(width)
+    width *= swaps.LANES
+    cost, own = rng.integers(0, 16, width).astype(np.uint8), rng.integers(1, 16, width).astype(np.uint8)
+    paid, local = rng.integers(0, 80, width).astype(np.uint8), rng.permutation(width).astype(np.uint8)
+    for first in range(0, width, swaps.LANES):
+        for bits in (swaps.ALL, swaps.REAL):
+            one = cost, 0, local, paid, first, own, first, width, bits
+            expected = swaps.least(*one)
+            assert _least(*one) == expected
+            for wanted in (expected, expected + 1):
+                assert _same(wanted, *one) == swaps.same(wanted, *one)
+
+
+@njit
+def _least(cost, row, local, paid, place, own, first, width, bits):  # type: ignore[no-untyped-def]
+    return swaps.least(borrow(cost), row, borrow(local), borrow(paid), place, borrow(own), first, width, bits)
+
+
+@njit
+def _same(wanted, cost, row, local, paid, place, own, first, width, bits):  # type: ignore[no-untyped-def]
+    return swaps.same(wanted, borrow(cost), row, borrow(local), borrow(paid), place, borrow(own), first, width, bits)
 
 
 def test_a_walk_that_ends_is_at_a_solution() -> None:
     ended = 0
     for seed, square in enumerate(latin(6, order=12, holes=0.6, seed=4)):
         search, t, w = walked(square, seed)
-        walk.advance(t, w, 3_000_000)
+        walk.advance(t, w, 30_000_000)
         if w.counts[walk.LEAST] == 0:
             ended += 1
             true, p = walk.literals(t, w), search.problem
@@ -109,7 +152,7 @@ def test_the_same_walk_however_it_is_cut() -> None:
     [square] = latin(1, order=20, holes=0.42, seed=2)
     _, t, at_once = walked(square, 1)
     _, _, cut = walked(square, 1)
-    walk.advance(t, at_once, 200_000)
+    walk.advance(t, at_once, 2_000_000)
     while cut.counts[walk.LOOKS] < at_once.counts[walk.LOOKS]:
         walk.advance(t, cut, 1)
     assert all(np.array_equal(np.asarray(a), np.asarray(b)) for a, b in zip(at_once, cut, strict=True))
@@ -147,7 +190,7 @@ def test_a_walk_that_has_solved_ends_the_search() -> None:
     search = begun(square)
     walker = Walker(search.problem, np.ones(len(search.open), bool), (3,))
     while not walker.solved:
-        walker.advance(search.memory.score, 1_000_000)
+        walker.advance(search.memory.score, 10_000_000)
     walker.hand_over(search.memory)
     assert not search.advance(lambda: False)
     outcome = search.outcome()

@@ -26,7 +26,7 @@ CHECK = 64  # failures between two looks at the balance of efforts
 # The unit of effort is a literal that is decided and taken back, about 40 ns.
 GROUPS = 16  # groups that are looked at in a unit, to choose one
 OPEN = 24  # units of each open literal of an ask
-LOOKS = 20  # of a walk in a unit
+LOOKS = 160  # of a walk in a unit
 LITERALS = 1800  # open: with so many, walks get as much effort as all else together. It grows with their cube:
 LARGEST_SHARE = 10.0  # with few, the search proves what walks cannot; with many, walks find what the search does not
 LEAST = 20_000  # units of a walk: less is not worth the start

@@ -14,28 +14,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.search.nogoods.arrays import Problem
+from dibs.search.nogoods.swaps import LANES, WIDEST
 
 Ints = NDArray[np.int32]
 
 
-WIDTH = 8  # lines are filled up to a multiple of it: compiled loops over them have no rest
+MOST = 1 << 22  # entries
 
 
 class Lines(NamedTuple):
-    """C cells in lines, each with n of its own and up to WIDTH - 1 that fill it up. Places are numbered as cells are.
+    """C cells in lines, each with n of its own and up to LANES - 1 that fill it up. Places are numbered as cells are.
 
-    An *entry* is a pair of cells of a line, or of a cell and a place, open or not: E of them.
+    An *entry* is a pair of a cell and a place of its line, open or not: E of them.
     """
 
     first: Ints  # [lines + 1] the first cell of each line
     size: Ints  # [lines] n
     line: Ints  # [C]
-    row: Ints  # [C] the entry of each cell with cell or place p is row + p
+    row: Ints  # [C] the entry of each cell with place p is row + p; and that of each place with cell c is row + c
     literal: Ints  # [E] of each cell with each place; -1: not open
-    group: Ints  # [E] the group of each of these literals that is neither its cell nor its place; -1: not open
-    start: Ints  # [G+1] the open literals of those groups:
-    cell: Ints  # their cells
+    group: Ints  # [E] that of its literal which is neither its cell nor its place; one of its own where it is not open;
+    # -1 where the line is filled up
+    start: Ints  # [G+1] the entries of each group, first those of groups of the problem:
+    at: Ints  # of a cell with a place
+    to: Ints  # and of the place with the cell
+    cell: Ints  # their cells, where they are open
     place: Ints  # and places
+    closed: int  # the first group of an entry that is not open
 
 
 def kinds(p: Problem) -> Ints | None:
@@ -52,7 +57,7 @@ def kinds(p: Problem) -> Ints | None:
 
 
 def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
-    """The lines of a problem as far as literals are `open_` [L]; None where it has none."""
+    """The lines of a problem as far as literals are `open_` [L]; None where it has none, or too long ones."""
     group = kinds(p)
     if group is None or group.shape[1] != 3 or not open_.any():
         return None
@@ -66,7 +71,9 @@ def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
     if not np.array_equal(count, np.bincount(of_place, minlength=len(count))):
         return None  # no matching, so no solution: a search finds that out by itself
     # Cells and places in the order of their lines, with gaps.
-    width = -(-count // WIDTH) * WIDTH
+    width = -(-count // LANES) * LANES
+    if width.max() > WIDEST or (width**2).sum() > MOST:
+        return None
     first = np.concatenate([[0], np.cumsum(width)])
     gaps = first[:-1] - np.cumsum(count) + count
     cell = (_order(of_cell) + gaps[of_cell])[cell]
@@ -75,12 +82,22 @@ def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
     row = np.cumsum(width[line]) - width[line] - first[line]
     literal = np.full(int((width**2).sum()), -1)
     literal[row[cell] + place] = literals
+    # The groups of entries: those of the problem, then one for each that is not open.
+    real = np.arange(len(line)) < (first[:-1] + count)[line]
+    holder = np.repeat(np.arange(len(line)), width[line])
+    value = np.arange(len(literal)) - row[holder]
+    shut = np.flatnonzero((literal < 0) & real[holder] & real[value])
+    third = np.where(literal < 0, -1, group[literal, 2])
+    third[shut] = len(p.need) + np.arange(len(shut))
     other = group[literals, 2]
     order = np.argsort(other, kind="stable")
-    start = np.concatenate([[0], np.cumsum(np.bincount(other, minlength=len(p.need)))])
-    third = np.where(literal < 0, -1, group[literal, 2])
-    found = first, count, line, row, literal, third, start, cell[order], place[order]
-    return Lines(*(np.ascontiguousarray(each, np.int32) for each in found))
+    sizes = np.concatenate([np.bincount(other, minlength=len(p.need)), np.ones(len(shut), np.int64)])
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    cell, place = cell[order], place[order]
+    at = np.concatenate([row[cell] + place, shut])
+    to = np.concatenate([row[place] + cell, row[value[shut]] + holder[shut]])
+    found = first, count, line, row, literal, third, start, at, to, cell, place
+    return Lines._make([*(np.ascontiguousarray(each, np.int32) for each in found), len(p.need)])
 
 
 def _order(of: NDArray[np.int64]) -> NDArray[np.int64]:

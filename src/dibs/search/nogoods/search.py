@@ -37,7 +37,7 @@ VARIETY = 0.2  # by which the weights of variants differ
 FAINT = -20.0  # log-probabilities below count as this one
 NEVER = arrays.NEVER
 HANDED = 1 << 14  # numbers of the log that go to a proof at once, or more
-WALK = 4_000_000  # looks of a walk between two looks at the clock
+WALK = 32_000_000  # looks of a walk between two looks at the clock
 _STATUS = {arrays.SAT: Status.SAT, arrays.UNSAT: Status.UNSAT, arrays.LIMIT: Status.LIMIT}
 
 

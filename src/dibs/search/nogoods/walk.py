@@ -4,8 +4,8 @@ A *clash* is a pair of true literals in one group, or a value that is not open i
 clashes is made, whatever it costs; values do not return to a cell for some moves (tabu search). Where it has got far
 from the best state it goes back to that. It proves nothing: its best state is handed to the nogood search as phases.
 
-What a value costs a cell stands where the cell that has it now stands in the line, and once more transposed: then all
-swaps of a cell are looked at as one vector.
+What each place costs a cell is a byte, and stands once more transposed: then all swaps of a cell are looked at as one
+vector (swaps.py).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from dibs.compiled import entry, part
 from dibs.declared import zeros
-from dibs.machine import view
+from dibs.machine import ones, trailing_zeros, view
 from dibs.search.nogoods.arrays import Int
 from dibs.search.nogoods.lines import Lines
+from dibs.search.nogoods.swaps import ALL, BIAS, LANES, REAL, least, same
 
 # Columns of `Walk.counts`.
 CLASHES = 0  # of the state
@@ -29,26 +30,24 @@ MOVE = 3  # how many there were, at least
 FREE = 4  # the move from which on nothing is tabu
 LOOKS = 5  # swaps that were looked at, and EACH for every move: what a walk costs
 REWINDS = 6  # how often it went back
-FIRST, SECOND, CHANGE = 7, 8, 9  # the swap that was chosen, and what it adds to the clashes
-MOVED = 10  # cells that have moved since the best state
-COUNTERS = 11
+FIRST, SECOND = 7, 8  # the swap that was chosen
+MOVED = 9  # cells that have moved since the best state
+COUNTERS = 10
 
 TENURE = 0.4  # moves that a value stays away, for each clash of the state
 SPREAD = 10  # and up to so many more, at random
-LONGEST = 4000  # without these
+LONGEST = 480  # without these
 FAR, FARTHEST = 10, 15  # clashes above the best state's where it goes back; one more after every
 PATIENCE = 1000  # rewinds
 NEAR = 3  # clashes above the best state's from where one swap may lead to a better one
-TABU = 1 << 12  # what a value that is tabu costs besides
-NEVER = 6500  # clashes that a swap adds which is none, also where TABU is taken away; all this fits into 16 bits
-MOST = 1024  # clashes that a swap takes away, at most
-AGES = 1 << 13  # moves after which nothing is tabu, a power of two: more than LONGEST + SPREAD
-EACH = 16  # looks: what a move costs besides them
-TIES = 1 << 16  # random numbers that break ties
-CELL_BITS, GAIN_BITS = 24, 40  # where these numbers, and gains, stand in what `choose` compares
-
-i2 = np.int16
-AS_IS, FREELY = i2(-1), i2(TABU - 1)  # see `added`
+TABU = 64  # what a value that is tabu costs besides
+FILLING = 112  # what costs a cell, and a place, that only fill up: a swap with them is never made
+HIGHEST = 15  # more true literals in a group count as so many, so that all this fits into a byte
+NEVER = 1 << 20  # clashes that a swap adds which is none
+AGES = 1 << 9  # moves after which nothing is tabu, a power of two: more than LONGEST + SPREAD
+EACH = 480  # looks: what a move costs besides them
+CELL_BITS, GAIN_BITS = 24, 40  # where random bits, and gains, stand in what `choose` compares
+RANDOM = np.uint64(0xFFFF)  # bits that break a tie
 
 
 class Walk(NamedTuple):
@@ -59,23 +58,21 @@ class Walk(NamedTuple):
     best: Annotated[NDArray[np.int32], "cells"]  # values where clashes were fewest
     moved: Annotated[NDArray[np.int32], "cells"]  # cells whose value may not be the best state's
     listed: Annotated[NDArray[np.bool_], "cells"]  # which those are
-    # Of a cell with the value of another: true literals in its group, its own included. Where it is not open: 1, and
-    # 1 more where the cell has it. While it is tabu, TABU more.
-    cost: Annotated[NDArray[np.int16], "entries"]
-    # The same of the other with the value of the cell; of the cell itself NEVER more.
-    paid: Annotated[NDArray[np.int16], "entries"]
-    own: Annotated[NDArray[np.int16], "cells"]  # the same of a cell with its own value; -NEVER: it only fills up
-    # What is tabu: of every move to come the last one that ends there (1 + its number), and of each the one before it,
-    # its cell and its place.
+    local: Annotated[NDArray[np.uint8], "cells"]  # places, counted from the first one of their line
+    # Of a cell with a place: true literals in their group, the cell's own included. Where it is not open: 1, and 1 more
+    # where the cell has it. While it is tabu, TABU more.
+    cost: Annotated[NDArray[np.uint8], "entries"]
+    paid: Annotated[NDArray[np.uint8], "entries"]  # the same of a place with a cell; TABU more of the one that has it
+    own: Annotated[NDArray[np.uint8], "cells"]  # what its own place costs a cell, tabu or not
+    # What is tabu: of every move to come the last entry that it frees (1 + its number), and of each its entry of a
+    # place with a cell, its entry of the cell with the place, and the one before it.
     ends: Annotated[NDArray[np.int32], "ages"]
-    before: Annotated[NDArray[np.int32], "pairs"]
-    away: Annotated[NDArray[np.int32], "pairs"]
-    gone: Annotated[NDArray[np.int32], "pairs"]
+    tabu: Annotated[NDArray[np.int32], "triples"]
     held: Annotated[NDArray[np.int32], "groups"]  # true literals
     total: Annotated[NDArray[np.int32], "groups"]  # the sum of their cells: where there is one, it is that one
     bad: Annotated[NDArray[np.int32], "cells"]  # cells that clash
     where: Annotated[NDArray[np.int32], "cells"]  # 1 + of each in `bad`; 0: it does not clash
-    gain: Annotated[NDArray[np.int16], "cells"]  # what the best swap of each in `bad` adds to the clashes
+    gain: Annotated[NDArray[np.int32], "cells"]  # what the best swap of each in `bad` adds to the clashes
     counts: Annotated[NDArray[np.int64], "counters"]
     random: Annotated[NDArray[np.uint64], "1"]  # state of the generator
 
@@ -89,7 +86,7 @@ def begin(t: Lines, liking: NDArray[np.float64], rng: np.random.Generator) -> Wa
         "groups": len(t.start) - 1,
         "counters": COUNTERS,
         "ages": AGES,
-        "pairs": 2 * AGES,
+        "triples": 6 * AGES,
     }
     walk = zeros(Walk, sizes)
     walk.value[:] = walk.best[:] = -1
@@ -119,30 +116,38 @@ def match(t: Lines, w: Walk, cell: NDArray[np.int32], order: NDArray[np.int32]) 
             w.holder[place] = c
             taken[place] = True
     for c in range(len(t.line)):
-        if w.value[c] < 0:
-            w.own[c] = -NEVER
-            continue
-        line = t.line[c]
-        for d in range(t.first[line], t.first[line] + t.size[line]):
-            w.cost[t.row[c] + d] = w.paid[t.row[d] + c] = t.group[t.row[c] + w.value[d]] < 0
-        w.own[c] = w.cost[t.row[c] + c]
-        w.paid[t.row[c] + c] += NEVER
-        w.counts[CLASHES] += w.own[c]
+        first, end = t.first[t.line[c]], t.first[t.line[c] + 1]
+        last = first + t.size[t.line[c]]
+        w.local[c] = (w.value[c] if c < last else c) - first
+        for d in range(first, end):
+            shut = FILLING if max(c, d) >= last else int(t.literal[t.row[c] + d] < 0)
+            w.cost[t.row[c] + d] = w.paid[t.row[d] + c] = shut
+        if c < last:
+            w.paid[t.row[w.value[c]] + c] += TABU
     for c in range(len(t.line)):
         if w.value[c] >= 0:
-            w.counts[CLASHES] += put(t, w, c, 1)
+            w.counts[CLASHES] += put(t, w, c, t.group[t.row[c] + w.value[c]], np.int64(1))[1]
+    for c in range(len(t.line)):
+        if w.value[c] >= 0:
+            look(w, c)
     w.counts[LEAST] = w.counts[CLASHES]
 
 
 @part
-def draw(w: Walk, below: Int) -> Int:
-    """A random number from 0 on: xorshift, and a product in place of a slow division."""
+def draw(w: Walk) -> Any:
+    """64 random bits: xorshift."""
     x = w.random[0]
     x ^= x << np.uint64(13)
     x ^= x >> np.uint64(7)
     x ^= x << np.uint64(17)
     w.random[0] = x
-    return np.int64(((x >> np.uint64(32)) * np.uint64(below)) >> np.uint64(32))
+    return x
+
+
+@part
+def below(bits: np.uint64, shift: int, most: Int) -> Int:
+    """A number from 0 on, from 16 of the bits."""
+    return np.int64((((bits >> np.uint64(shift)) & RANDOM) * np.uint64(most)) >> np.uint64(16))
 
 
 @part
@@ -163,104 +168,89 @@ def look(w: Walk, cell: Int) -> None:
 
 
 @part
-def put(t: Lines, w: Walk, cell: Int, sign: Int) -> Int:
-    """A cell's value is put there (1) or taken away (-1); returns how many others of its group are true."""
-    g = t.group[t.row[cell] + w.value[cell]]
-    others = 0
-    if g < 0:
-        w.cost[t.row[cell] + cell] += sign
-        w.paid[t.row[cell] + cell] += sign
-        w.own[cell] += sign
-    else:
-        alone = w.total[g] if w.held[g] == 1 else -1
-        others = w.held[g] - (sign < 0)
-        w.held[g] += sign
-        w.total[g] += sign * cell
-        cost, paid, row, holder, cells, places = w.cost, w.paid, t.row, w.holder, t.cell, t.place
+def put(t: Lines, w: Walk, cell: Int, g: Int, sign: Int) -> tuple[Int, Int]:
+    """A cell's value in this group is put there (1) or taken away (-1).
+
+    Returns another cell that clashes by it, or no longer does (or else the same one), and the clashes that it makes.
+    """
+    before = np.int64(w.held[g])
+    now = before + sign
+    total = np.int64(w.total[g]) + sign * cell
+    shut = np.int64(g >= t.closed)
+    w.held[g], w.total[g] = now, total
+    if max(before, now) <= HIGHEST:
+        cost, paid, at, to = w.cost, w.paid, t.at, t.to
         for i in range(t.start[g], t.start[g + 1]):
-            c = cells[i]
-            d = holder[places[i]]
-            cost[row[c] + d] += sign
-            paid[row[d] + c] += sign
-            if c == d:
-                w.own[c] += sign
-        if sign > 0 and alone >= 0:
-            look(w, alone)
-        elif sign < 0 and w.held[g] == 1:
-            look(w, w.total[g])
+            cost[at[i]] += sign
+            paid[to[i]] += sign
     if sign > 0:
-        look(w, cell)
-    return others
+        w.own[cell] = min(now + shut, HIGHEST)
+    other = np.int64(cell)
+    most = max(before, now)
+    if most == 2:
+        other = total - cell if sign > 0 else total
+        w.own[other] = now
+    elif most > 2:
+        for i in range(t.start[g], t.start[g + 1]):
+            if w.value[t.cell[i]] == t.place[i]:
+                w.own[t.cell[i]] = min(now, HIGHEST)
+    return other, min(before, now) + shut
 
 
 @part
 def exchange(t: Lines, w: Walk, a: Int, b: Int) -> None:
-    """Two cells of a line swap their values: what stands for these moves with them."""
-    put(t, w, a, -1)
-    put(t, w, b, -1)
-    first = t.first[t.line[a]]
-    width = t.first[t.line[a] + 1] - first
-    cost, paid = w.cost, w.paid
-    at = t.row[first]  # of the first cell's entries
-    for _ in range(t.size[t.line[a]]):
-        cost[at + a], cost[at + b] = cost[at + b], cost[at + a]
-        at += width
-    one, two = t.row[a] + first, t.row[b] + first
-    for k in range(width):
-        paid[one + k], paid[two + k] = paid[two + k], paid[one + k]
-    for c, d in ((a, b), (b, a)):
-        paid[t.row[c] + c] += NEVER
-        paid[t.row[c] + d] -= NEVER
-        w.own[c] = cost[t.row[c] + c] & (TABU - 1)
-    x, y = w.value[a], w.value[b]
+    """Two cells of a line swap their values."""
+    x, y = np.int64(w.value[a]), np.int64(w.value[b])
     w.value[a], w.value[b] = y, x
+    w.local[a], w.local[b] = w.local[b], w.local[a]
     w.holder[x], w.holder[y] = b, a
-    put(t, w, a, 1)
-    put(t, w, b, 1)
+    w.paid[t.row[x] + a] -= TABU
+    w.paid[t.row[x] + b] += TABU
+    w.paid[t.row[y] + b] -= TABU
+    w.paid[t.row[y] + a] += TABU
+    one, two = t.row[a], t.row[b]
+    c, fewer = put(t, w, a, t.group[one + x], np.int64(-1))
+    d, less = put(t, w, b, t.group[two + y], np.int64(-1))
+    e, more = put(t, w, a, t.group[one + y], np.int64(1))
+    f, besides = put(t, w, b, t.group[two + x], np.int64(1))
+    w.counts[CLASHES] += more + besides - fewer - less
+    for cell in (a, b, c, d, e, f):
+        look(w, cell)
 
 
 @part
 def forbid(t: Lines, w: Walk, cell: Int, place: Int, number: Int, until: Int) -> None:
     """A value is tabu for a cell until that move; `number`: 0 or 1, of the two of a move."""
-    entry = t.row[cell] + w.holder[place]
+    entry, back = t.row[cell] + place, t.row[place] + cell
     if w.cost[entry] < TABU:
-        pair = 2 * (w.counts[MOVE] % AGES) + number
+        at = 3 * (2 * (w.counts[MOVE] % AGES) + number)
         w.cost[entry] += TABU
-        w.paid[t.row[w.holder[place]] + cell] += TABU
-        w.away[pair], w.gone[pair], w.before[pair] = cell, place, w.ends[until % AGES]
-        w.ends[until % AGES] = pair + 1
+        w.paid[back] += TABU
+        w.tabu[at], w.tabu[at + 1], w.tabu[at + 2] = back, entry, w.ends[until % AGES]
+        w.ends[until % AGES] = at + 1
 
 
 @part
 def allow(t: Lines, w: Walk) -> None:
     """What is tabu until this move no longer is."""
     end = w.counts[MOVE] % AGES
-    pair = w.ends[end]
-    while pair > 0:
-        cell, other = w.away[pair - 1], w.holder[w.gone[pair - 1]]
-        w.cost[t.row[cell] + other] -= TABU
-        w.paid[t.row[other] + cell] -= TABU
-        pair = w.before[pair - 1]
+    at = w.ends[end]
+    while at > 0:
+        w.paid[w.tabu[at - 1]] -= TABU
+        w.cost[w.tabu[at]] -= TABU
+        at = w.tabu[at + 1]
     w.ends[end] = 0
 
 
 @part
-def added(cost: Any, paid: Any, own: Any, bits: np.int16) -> np.int16:
-    """The clashes that a swap adds, and `own` of the first cell less 2; `bits`: AS_IS, or FREELY: tabu or not."""
-    return i2(i2(i2(cost + paid - own + MOST) & bits) - MOST)
-
-
-@part
-def best_of(t: Lines, w: Walk, c: Int, bits: np.int16) -> Int:
-    """The least `added` of all swaps of a cell."""
+def best_of(t: Lines, w: Walk, c: Int, bits: int) -> Int:
+    """The clashes that the best swap of a cell adds; `bits`: ALL, or REAL: tabu or not."""
     begin, end = t.first[t.line[c]], t.first[t.line[c] + 1]
-    row = t.row[c]
-    cost, paid, own = w.cost, w.paid, w.own
-    least = i2(NEVER)
-    for d in range(begin, end):
-        found = added(cost[row + d], paid[row + d], own[d], bits)
-        least = found if found < least else least
-    return least
+    row, place = t.row[c] + begin, t.row[w.value[c]]
+    found: Int = np.int64(ALL)
+    for d in range(begin, end, LANES):
+        found = min(found, least(w.cost, row, w.local, w.paid, place + d, w.own, d, end - begin, bits))
+    return found - BIAS - w.own[c] + 2
 
 
 @part
@@ -271,50 +261,49 @@ def choose(t: Lines, w: Walk) -> None:
     compared is the gain, then random bits, then the number of the cell in `bad`. A branch would cost more than a look.
     """
     counts = w.counts
-    step = 2 * draw(w, TIES) + 1
-    near = counts[CLASHES] - counts[LEAST] < NEAR
-    better, better_first = counts[LEAST] - counts[CLASHES], -1
+    random = draw(w)
+    step = np.int64(random & RANDOM) | 1
     top: Int = NEVER << GAIN_BITS
-    looks = 0
+    width = 0
     for i in range(counts[BAD]):
         c = w.bad[i]
-        looks += t.first[t.line[c] + 1] - t.first[t.line[c]]
-        stay = w.own[c] - 2
-        gain = best_of(t, w, c, AS_IS) - stay
+        width += t.first[t.line[c] + 1] - t.first[t.line[c]]
+        gain = best_of(t, w, c, ALL)
         w.gain[i] = gain
-        key = (gain << GAIN_BITS) + ((((i + 1) * step) & (TIES - 1)) << CELL_BITS) + i
+        key = (gain << GAIN_BITS) + ((((i + 1) * step) & np.int64(RANDOM)) << CELL_BITS) + i
         top = key if key < top else top
-        if near:
-            gain = best_of(t, w, c, FREELY) - stay
-            if gain < better:
-                better, better_first = gain, i
-    counts[LOOKS] += looks
-    some = draw(w, counts[BAD])
-    first = some if top >> GAIN_BITS > 0 else top & ((1 << CELL_BITS) - 1)
-    gain, bits = w.gain[first] + 0, AS_IS
-    if better_first >= 0:
-        first, gain, bits = better_first, better, FREELY
+    counts[LOOKS] += width
+    first = below(random, 16, counts[BAD]) if top >> GAIN_BITS > 0 else top & ((1 << CELL_BITS) - 1)
+    gain, bits = np.int64(w.gain[first]), ALL
+    if counts[CLASHES] - counts[LEAST] < NEAR:
+        better = counts[LEAST] - counts[CLASHES]
+        for i in range(counts[BAD]):
+            found = best_of(t, w, w.bad[i], REAL)
+            if found < better:
+                better, first, gain, bits = found, i, found, REAL
+    c = np.int64(w.bad[first])
     counts[FIRST] = -1
-    if gain < TABU // 2:
-        counts[FIRST], counts[CHANGE] = w.bad[first], gain
-        counts[SECOND] = partner(t, w, w.bad[first], gain, bits)
+    if gain + BIAS + w.own[c] - 2 < TABU:
+        counts[FIRST], counts[SECOND] = c, partner(t, w, c, gain, bits, random)
 
 
 @part
-def partner(t: Lines, w: Walk, c: Int, gain: Int, bits: np.int16) -> Int:
+def partner(t: Lines, w: Walk, c: Int, gain: Int, bits: int, random: np.uint64) -> Int:
     """A random cell whose swap with this one adds so many clashes; there is one."""
     begin, end = t.first[t.line[c]], t.first[t.line[c] + 1]
-    row = t.row[c]
-    cost, paid, own = w.cost, w.paid, w.own
-    wanted = i2(gain + own[c] - 2)
+    row, place = t.row[c] + begin, t.row[w.value[c]]
+    wanted = gain + BIAS + w.own[c] - 2
     ties = 0
-    for d in range(begin, end):
-        ties += added(cost[row + d], paid[row + d], own[d], bits) == wanted
-    skip = draw(w, ties)
-    for d in range(begin, end):
-        skip -= added(cost[row + d], paid[row + d], own[d], bits) == wanted
-        if skip < 0:
-            return d
+    for d in range(begin, end, LANES):
+        ties += ones(same(wanted, w.cost, row, w.local, w.paid, place + d, w.own, d, end - begin, bits))
+    skip = below(random, 32, ties)
+    for d in range(begin, end, LANES):
+        found = same(wanted, w.cost, row, w.local, w.paid, place + d, w.own, d, end - begin, bits)
+        if skip < ones(found):
+            for _ in range(skip):
+                found &= found - np.uint64(1)
+            return np.int64(d + trailing_zeros(found))
+        skip -= ones(found)
     return c
 
 
@@ -323,13 +312,12 @@ def swap(t: Lines, w: Walk) -> None:
     """Make the chosen swap."""
     counts = w.counts
     a, b = counts[FIRST], counts[SECOND]
-    x, y = w.value[a], w.value[b]
+    x, y = np.int64(w.value[a]), np.int64(w.value[b])
     until = counts[MOVE] + min(int(TENURE * counts[CLASHES]), LONGEST) + 1
     counts[FREE] = max(counts[FREE], until + SPREAD)
     exchange(t, w, a, b)
-    forbid(t, w, a, x, 0, until + draw(w, SPREAD))
-    forbid(t, w, b, y, 1, until + draw(w, SPREAD))
-    counts[CLASHES] += counts[CHANGE]
+    forbid(t, w, a, x, 0, until + below(w.random[0], 48, SPREAD))
+    forbid(t, w, b, y, 1, until + below(w.random[0], 40, SPREAD))
     for c in (a, b):
         if not w.listed[c]:
             w.listed[c] = True
@@ -347,10 +335,9 @@ def settle(t: Lines, w: Walk, back: bool) -> None:
         if not back:
             w.best[c] = w.value[c]
         elif w.value[c] != w.best[c]:
-            exchange(t, w, c, w.holder[w.best[c]])
+            exchange(t, w, np.int64(c), np.int64(w.holder[w.best[c]]))
     counts[MOVED] = 0
     if back:
-        counts[CLASHES] = counts[LEAST]
         while counts[MOVE] < counts[FREE]:
             counts[MOVE] += 1
             allow(t, w)
