@@ -446,24 +446,26 @@ def test_what_cannot_be_learned_from_is_refused_in_a_line(tmp_path: Path) -> Non
         collect("no_such_module_at_all:family", 5)
     with pytest.raises(InputError, match=r"cnf \(number 1\) and problem \(number 0\): a guide is for one family"):
         collect([rows_and_columns(0), dibs.CNF(2, [[1, 2]])], 5)
-    with pytest.raises(ValueError, match="instances = 0: it must be 5 or more"):
+    with pytest.raises(ValueError, match="instances = 0: it must be a whole number, 5 or more"):
         train(rows_and_columns, 1, tmp_path / "none", instances=0)
-    with pytest.raises(ValueError, match="steps = 0: it must be 1 or more"):
+    with pytest.raises(ValueError, match="steps = 0: it must be a whole number, 1 or more"):
         train(rows_and_columns, 1, tmp_path / "none", steps=0)
+    with pytest.raises(ValueError, match="seed = -1: it must be a whole number, 0 or more"):
+        train(rows_and_columns, 1, tmp_path / "none", seed=-1)
     with pytest.raises(InputError, match=r"it ends the program \(3\)"):
         collect(lambda seed: sys.exit(3), 5)
     with pytest.raises(InputError, match="at least 5 are needed"):
         train([rows_and_columns(seed) for seed in range(4)], 1, tmp_path / "few")
     same = collect(lambda seed: rows_and_columns(seed % 2), 6)
     assert len(same.instances) == 2
-    assert "came twice" in same.faults[-1]
+    assert "4 had come before: each is taken once" in same.faults[-1]
 
     def raises(seed: int) -> dibs.Model:
         if seed % 3 == 0:
             raise RuntimeError(f"seed {seed} is not to my liking")
         return rows_and_columns(seed)
 
-    with pytest.raises(InputError, match=r"has 1 instance: .* of them came twice"):
+    with pytest.raises(InputError, match=r"has 1 instance: .* had come before"):
         train(lambda seed: rows_and_columns(0), 1, tmp_path / "same")
     many = collect(lambda seed: raises(seed if seed > 24 else 0), 20)
     assert many.faults[20:] == ["26 could not be taken: these are the first"]
@@ -535,6 +537,13 @@ def test_other_engines_are_judged_on_the_instances_that_they_were_run_on() -> No
     assert verdict.beside(verdict.peers[0]) == 1
     assert "faster than kissat (1 s against 2 s on average)" in str(verdict)
     assert [line.cells[1] for line in page.table(verdict).lines] == ["12 of 12", "12 of 12", "2 of 2"]
+
+
+def test_the_quickest_is_the_quickest_on_what_all_were_run_on() -> None:
+    own, plain = Times(WITH, (3.0, *[9.0] * 10), 11), Times(WITHOUT, (2.0, *[9.0] * 10), 11)
+    assert "the quickest here is dibs." in str(Verdict((own, plain, Times("kissat", (4.0,), 1)), 11, 10.0, 60.0))
+    own = Times(WITH, (2.0, *[8.9] * 10), 11)
+    assert str(Verdict((own, plain), 11, 10.0, 60.0)).endswith("; in sum that is no gain, 0.99 of the time.")
 
 
 def test_states_and_labels_are_files_for_other_peoples_training(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from dibs.model.many_solutions import LEVEL, ManySolutions
 from dibs.model.own_states import Known, failed_state, known_of, states_of
 from dibs.notebook import progress
 from dibs.problem import InputError, Instance
+from dibs.ranges import checked_number
 from dibs.training.record import Decided, Report, Trained
 from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
@@ -95,10 +96,10 @@ def train(
     """
     if not 0 < minutes < float("inf"):
         raise ValueError(f"minutes = {minutes!r}: it must be above 0")
-    if instances is not None and instances < FEWEST:
-        raise ValueError(f"instances = {instances!r}: it must be {FEWEST} or more")
-    if steps is not None and steps < 1:
-        raise ValueError(f"steps = {steps!r}: it must be 1 or more")
+    given = {"seed": (seed, 0), "workers": (workers, 1), "instances": (instances, FEWEST), "steps": (steps, 1)}
+    for name, (value, least) in given.items():
+        if value is not None:
+            checked_number(name, value, least, None, whole=True)
     folder = Path(out) if out is not None else Path("runs") / "own"
     if report is None:
         show = progress()

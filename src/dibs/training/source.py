@@ -68,7 +68,7 @@ def collect(source: Source, count: int, enough: Callable[[int], bool] = lambda f
         lost = f"{len(faults)} could not be taken"
         faults[SHOWN:] = [f"{lost}: these are the first" if len(faults) > SHOWN else lost]
     if repeated:
-        faults.append(f"{repeated} of them came twice: each is taken once")
+        faults.append(f"{repeated} had come before: each is taken once")
     if left > 0 and len(instances) == count:
         faults.append(f"{count} of {count + left} files are taken, at random")
     if not instances:

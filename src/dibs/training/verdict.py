@@ -103,7 +103,12 @@ class Verdict:
         if not self.pays:
             if own.mean < WORTH * plain.mean:
                 return f"Do not use this guide yet: {ratios}, but that may be chance; judge it on more instances."
-            better = min(self.times, key=lambda one: one.mean)
+            first = min(len(one.seconds) for one in self.times)  # all were run on these
+            better = min(self.times, key=lambda one: sum(one.seconds[:first]))
+            if better.name == WITH:
+                return (
+                    f"Do not use this guide: {ratios}; in sum that is no gain, {own.mean / plain.mean:.2f} of the time."
+                )
             return f"Do not use this guide: {ratios}; the quickest here is {better.name}."
         best = min(self.peers, key=lambda one: one.mean, default=None)
         beside = ""
