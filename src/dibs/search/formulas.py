@@ -57,8 +57,8 @@ def random_like(structure: Structure) -> bool:
     if not len(sizes) or not (sizes == 3).all():
         return False
     variable = structure.member[structure.start[structure.decisions] :].reshape(-1, 3) // 2
-    sets = variable @ (structure.decisions**2, structure.decisions, 1)
-    return len(np.unique(sets)) >= DISTINCT * len(sets)
+    sets = np.sort(variable @ (structure.decisions**2, structure.decisions, 1))  # `np.unique` takes four times as long
+    return 1 + int(np.count_nonzero(np.diff(sets))) >= DISTINCT * len(sets)
 
 
 @cache
