@@ -92,6 +92,8 @@ def _converted(kind: Any, tokens: Sequence[Token]) -> Any:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the exit code. Without `argv` this is the program itself, which may end the process."""
     program = argv is None
+    if program:
+        _plain_streams()
     tokens = _shielded(list(sys.argv[1:] if argv is None else argv))
     try:
         with plain_interrupts():
@@ -105,10 +107,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _forget_output()
         return _leave(141, program)
+    except SystemExit as end:  # so rich ends a process whose table or help nobody reads
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        return _leave(141, program)
     except OSError as error:  # a full disk behind standard output, a folder that is gone
         _complain(f"{error.filename or 'output'}: {error.strerror or error}")
         _forget_output()
         return _leave(2, program)
+
+
+def _plain_streams() -> None:
+    """A stream that was closed (`>&-`) goes nowhere; what a stream cannot encode is written as an escape."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
+        elif mode == "w" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _run(tokens: list[str]) -> int:

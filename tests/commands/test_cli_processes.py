@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -58,3 +59,40 @@ def test_a_reader_that_goes_away(tmp_path: Path) -> None:
     process.stdout = None
     _, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (141, b"")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["solve", "--help"], ["guides"]])
+def test_nobody_reads_the_help(words: list[str]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "dibs", *words], stdout=writer, stderr=subprocess.PIPE, timeout=PATIENCE
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    """A line of shell, in which `dibs` is this one."""
+    dibs = f'dibs() {{ "{sys.executable}" -m dibs "$@"; }}; '
+    return subprocess.run(["bash", "-c", dibs + line], capture_output=True, text=True, timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed(closed: str) -> None:
+    done = shell(f"dibs solve {PUZZLE} {closed}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert shell(f"dibs solve nosuch.cnf {closed}").returncode == 2
+
+
+def test_closed_standard_input_is_empty() -> None:
+    done = shell("dibs solve - <&-")
+    assert (done.returncode, done.stderr) == (2, "<stdin>: is empty\n")
+
+
+def test_names_that_the_terminal_has_no_letters_for(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(r'{"dibs": "problem", "version": 1, "variables": [{"name": "\u65e5", "values": ["\ud800"]}]}')
+    done = shell(f"PYTHONIOENCODING=ascii dibs solve {path}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0] == r"\u65e5 = \ud800"

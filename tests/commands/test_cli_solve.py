@@ -128,6 +128,17 @@ def test_a_file_of_many(run: Run, tmp_path: Path, pack: object) -> None:
     assert result.err.count("\n") == 1
 
 
+def test_a_formula_is_searched_as_from_python(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On one core, unless several are asked for: the nogood search goes on beside CaDiCaL, as the plan says."""
+    monkeypatch.setattr("dibs.commands.solve.cores", lambda: 2)
+    path = tmp_path / "x.cnf"
+    path.write_text("p cnf 6 2\n1 2 0\n-1 3 0\n")
+    answer = json.loads(run("solve", path, "--json").out)
+    assert answer["nodes"] == dibs.solve(dibs.CNF.read(path)).nodes
+    assert answer["plan"] == "cadical195"
+    assert run("solve", path, "--workers", 2).code == 10
+
+
 def test_bad_lines_among_good_ones(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "list"
     path.write_text(f"{PUZZLE}\n{PUZZLE[:80]}\n{PUZZLE}\n  {DOUBLE}\n{PUZZLE[:80]}x\n{PUZZLE}\n")

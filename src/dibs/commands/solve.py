@@ -59,7 +59,7 @@ def solve(
     json: Annotated[bool, Parameter(help="one JSON object per puzzle")] = False,
     family: Annotated[Family, Parameter(help="what the input is; auto: a CNF or Sudokus")] = "auto",
     box: Annotated[str | None, Parameter(help="rows x columns of a Sudoku's boxes, e.g. 2x5")] = None,
-    workers: Annotated[int | None, Parameter(help="cores, for a file or one puzzle; default: all (--all: 1)")] = None,
+    workers: Annotated[int | None, Parameter(help="cores; default: all, for --all and a formula 1")] = None,
     cluster: Annotated[str | None, Parameter(help="address of a Ray cluster; `local` starts one here")] = None,
     limits: Annotated[InputLimits, Parameter(name="*")] = DEFAULT,
 ) -> int:
@@ -244,7 +244,8 @@ class _Run:
         item = self.checked(place, item)
         if isinstance(item, InputError):
             raise item
-        self.solver.workers = self.workers or cores()
+        # A formula that is not easy is CaDiCaL's, and nogoods go on beside it: that is for one core.
+        self.solver.workers = self.workers or (1 if self.solver.plan(item).first == "nogoods" else cores())
         with Terminal(self.waiting) as terminal:
             answers = list(chain.from_iterable(self.solved(iter([(place, item)]))))
             terminal.close()
