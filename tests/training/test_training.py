@@ -418,6 +418,9 @@ def test_a_guide_of_another_family_is_refused_in_a_line(tmp_path: Path) -> None:
     for options in several:
         with pytest.raises(InputError, match="this problem has 'column': another family"):
             dibs.solve(rows_and_columns(0).problem(), guide=str(guide), **options)
+    refusal = load_guide(guide).refusal
+    for grid in (dibs.Sudoku.parse("." * 16), dibs.CNF(2, [[1, 2]])):
+        assert f"this problem is of the family {grid.family}: another family" in str(refusal(grid.structure))
 
 
 def test_a_guide_of_another_family_is_not_judged(tmp_path: Path) -> None:
@@ -685,3 +688,17 @@ def test_your_own_network_is_judged_like_ours(monkeypatch: pytest.MonkeyPatch) -
     verdict = judge_guide(dibs.DiBS(network), rows_and_columns, instances=3, limit=5)
     assert network.asked
     assert {one.name: one.solved for one in verdict.times} == {WITH: 3, WITHOUT: 3}
+
+
+def test_ticks_of_times_within_a_decade_are_plain_numbers() -> None:
+    from matplotlib.figure import Figure
+
+    own, plain, kissat = (Times(name, (0.02, 0.2), 2) for name in (WITH, WITHOUT, "kissat"))
+    figure = Figure()
+    page._against(Verdict((own, plain, kissat), 2, 0.5, 60.0)).draw(figure)
+    figure.draw_without_rendering()
+    [axes] = figure.axes
+    for axis in (axes.xaxis, axes.yaxis):
+        shown = [text.get_text() for text in axis.get_ticklabels(which="both")]
+        assert {"0.03", "0.1", "0.3"} <= {*shown}
+        assert "times" not in "".join(shown)

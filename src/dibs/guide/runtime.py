@@ -144,7 +144,8 @@ class Graphs:
 
         name = unknown_kind(structure, self.kinds)
         others = ", ".join(self.kinds[1:]) or "none"
-        return name and f"these weights take groups of the kinds {others}; this problem has {name!r}: another family"
+        has = f"is of the family {structure.family}" if structure.family in ("cnf", *GRIDS) else f"has {name!r}"
+        return name and f"these weights take groups of the kinds {others}; this problem {has}: another family"
 
     def _filled(self, structure: Structure, open_: Bools, true: Bools, run: Callable[[Graph], Floats32]) -> Floats32:
         """Logits [n, L]; `run` is asked for those of the open literals, where there are any."""

@@ -116,6 +116,14 @@ def thousands(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
+def ones_and_threes(axis: Any) -> None:
+    """Ticks of a logarithmic axis that may have less than a decade: 0.1, 0.3, 1, 3."""
+    from matplotlib.ticker import LogLocator
+
+    thousands(axis)
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=10))
+
+
 def whole(axis: Any) -> None:
     """No ticks between whole numbers."""
     from matplotlib.ticker import MaxNLocator

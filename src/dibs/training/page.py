@@ -32,7 +32,7 @@ def page(folder: Path, given: Collected, verdict: Verdict) -> str:
     learned = Section(
         "learning",
         "How it learned",
-        (f"p_s: how often the value that it puts first is right, on instances that were held out. {given.label}.",),
+        (f"p_s: how often the value that it puts first is right, on instances that were held out of {given.label}.",),
         (),
         (_curve(log),) if len(log) > 1 else (),
     )
@@ -85,6 +85,9 @@ def _against(verdict: Verdict) -> Picture:
         axes.loglog(best.seconds, own, ".", markersize=4)
         least = min(*best.seconds, *own)
         axes.plot([least, verdict.limit], [least, verdict.limit], linewidth=0.8, color="grey")
+        axes.set_aspect("equal", adjustable="datalim")
+        for axis in (axes.xaxis, axes.yaxis):
+            figures.ones_and_threes(axis)
         axes.set_xlabel(f"{best.name}, s")
         axes.set_ylabel("with this guide, s")
 
