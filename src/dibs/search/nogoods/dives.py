@@ -18,7 +18,7 @@ EVERY = 24  # but so many at least
 ROOTS = 8  # what a dive costs, in asks about its root
 DIVE = 256  # failures before the first dive, or walk, at least
 START = 2.0  # effort of search and walks before the first dive, in dives
-WALK_START = 0.25  # effort of the search before the first walk, in dives
+WALK_START = 0.25  # effort of the search before the first walk, in dives; more where walks have a small share
 AGAIN = 4  # times as many failures before the next dive: each loses the weights that failures have made
 FAILURES = 128  # of a dive, then it asks no more
 CHECK = 64  # failures between two looks at the balance of efforts
@@ -65,7 +65,8 @@ class Dives:
         spent = effort + self._walked
         if failures >= self._dive_at and spent >= max(START * self._price, self._asked):
             return self._dive(failures)
-        return "walk" if self.walks and self.budget(effort) >= LOOKS * LEAST else "search"
+        late = effort * min(self._share, 1.0) >= WALK_START * self._price
+        return "walk" if self.walks and late and self.budget(effort) >= LOOKS * LEAST else "search"
 
     def _dive(self, failures: int) -> Step:
         self._dive_at = AGAIN * failures if self._begun else 0
