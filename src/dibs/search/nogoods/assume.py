@@ -201,33 +201,6 @@ def resume(problem: Problem, memory: Memory, assumed: NDArray[np.int32]) -> None
     resumed(view(problem), view(memory), assumed, False)
 
 
-@entry(error_model="numpy")
-def call(problem: Problem, memory: Memory, assumed: NDArray[np.int32], failures: NDArray[np.int32]) -> Int:
-    """The same in a call of its own, with counters that begin again.
-
-    Returns which of the `failures` [k, most], each with -1 behind it, are all assumed: then it is answered; or -1.
-    """
-    m = view(memory)
-    known = recalled(m, assumed, failures)
-    if known < 0:
-        keep_phases(m)
-        resumed(view(problem), m, assumed, True)
-    return known
-
-
-@part
-def keep_phases(m: Memory) -> None:
-    """What is true in the first solution is tried first from then on: all that is learnt is about its surroundings."""
-    counts = m.counts
-    if counts[arrays.FURTHEST] == arrays.SOLUTION:
-        return
-    counts[arrays.FURTHEST] = 0
-    if counts[arrays.PHASE] == arrays.SAT:
-        counts[arrays.FURTHEST] = arrays.SOLUTION
-        for literal in range(len(m.best)):
-            m.best[literal] = m.state[literal] == arrays.TRUE
-
-
 @part
 def resumed(p: Problem, m: Memory, assumed: NDArray[np.int32], anew: bool) -> None:
     counts = m.counts

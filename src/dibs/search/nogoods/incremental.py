@@ -17,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.clock import clock
+from dibs.held import hold
 from dibs.problem.structure import Instance
 from dibs.search.nogoods import arrays, assume, cut
 from dibs.search.nogoods.answers import Answers
 from dibs.search.nogoods.arrays import Memory, Problem
 from dibs.search.nogoods.batch import NogoodSearch
+from dibs.search.nogoods.call import call
 from dibs.search.nogoods.dives import Dives
 from dibs.search.nogoods.layout import extended, unfilled
-from dibs.search.nogoods.search import NEVER, Bools, Search, label
+from dibs.search.nogoods.search import FIRST_NODES, NEVER, Bools, Search, label
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status
 from dibs.search.slices import MOST
@@ -64,6 +66,7 @@ class Incremental(Search):
         self._dead: list[int] = []  # selectors out of use
         self._complement: dict[int, int] = {}
         self._negates: dict[int, int] = {}  # the other way round
+        self._meant = np.arange(instance.structure.literals)  # by number: the literal, or the negation
         self._top = instance.structure.literals  # numbers given to literals
         self._changed = False
         self._answers = Answers(self._top)
@@ -71,6 +74,7 @@ class Incremental(Search):
         self._failing = np.zeros(0, np.int32)  # of the last call, where it has no solution
         self._whole: tuple[Problem, Memory] | None = None  # in a hard call, which is searched without what is assumed
         self._state: NDArray[np.uint8] | None = None  # of literals, where a hard call has ended
+        self._held: tuple[Any, Any, Any, Any] = (None, None, None, None)  # see `_hold`
         self.named: Callable[[list[int | Switch]], tuple[Any, ...]] = lambda _: ()  # how outcomes call them
         none = np.zeros(0, np.int64)
         if self.memory.counts[arrays.PHASE] == arrays.RUNNING:
@@ -141,6 +145,8 @@ class Incremental(Search):
         self.problem = extended(self._base, self._top, pairs, guarded)
         self.memory = arrays.memory(self.problem, len(old.gathered))
         self.open = np.arange(self._top)
+        self._meant = np.arange(self._top)
+        self._meant[list(self._negates)] = list(self._negates.values())
         known = old.state * (old.level == 0)
         if anew:
             known = known[: self.instance.structure.literals]
@@ -195,7 +201,11 @@ class Incremental(Search):
         if (solution := self._answers.solution(order)) is not None:
             self._answer = self._answered(Status.SAT, solution)
         elif not self._hopeless:
-            known = assume.call(self.problem, self.memory, order, self._answers.failures)
+            most = min(self._dives.ask_at, self._most, FIRST_NODES)
+            waits = prefer or options.max_seconds == 0
+            known = call(*self._hold(), order, self._answers.failures, self._unit, most, 0 if waits else HARD)
+            if self.memory.counts[arrays.FULL]:
+                self.memory = arrays.grown(self.memory)
             if known >= 0:
                 failing = self._answers.failures[known]
                 self._fails(failing[failing >= 0])
@@ -205,6 +215,12 @@ class Incremental(Search):
             self.memory.best[liked] = 1
             self.memory.counts[arrays.FURTHEST] = NEVER
         self.seconds = clock() - began
+
+    def _hold(self) -> tuple[Any, Any]:
+        """The arrays of the search as compiled code takes them."""
+        if self._held[0] is not self.problem or self._held[1] is not self.memory:
+            self._held = self.problem, self.memory, hold(self.problem), hold(self.memory)
+        return self._held[2:]
 
     @property
     def _hopeless(self) -> bool:
@@ -224,14 +240,9 @@ class Incremental(Search):
     @property
     def failing(self) -> list[int | Switch]:
         """Of the last call, where it has no solution: literals, negations and switches that cannot hold together."""
-        numbers: list[int] = self._failing.tolist()
-        found: list[int | Switch] = [*numbers]
-        beyond = (self._failing >= self.instance.structure.literals).nonzero()[0].tolist()
-        if beyond:  # a few most often
-            switches = {switch.selector: switch for switch in self._switches}
-            for i in beyond:
-                found[i] = switches.get(numbers[i]) or self._negates[numbers[i]]
-        return found
+        found: list[int] = self._meant[self._failing].tolist()
+        switches = {switch.selector: switch for switch in self._switches}
+        return [switches.get(one, one) for one in found] if switches else [*found]
 
     def _going(self) -> bool:
         return self._answer is None and super()._going()
@@ -239,12 +250,13 @@ class Incremental(Search):
     # A hard call
 
     def _step(self, budget: int) -> None:
-        counts = self.memory.counts
-        easy = HARD - int(counts[arrays.CONFLICTS]) if self._whole is None and not len(self.problem.least) else 0
-        super()._step(budget if easy <= 0 else min(budget, easy))
-        hard = easy > 0 and counts[arrays.CONFLICTS] >= HARD
-        if hard and counts[arrays.PHASE] == arrays.RUNNING and not counts[arrays.FULL]:
-            self.cut_away()
+        if self._whole is None and not len(self.problem.least):
+            easy = HARD - self._failures
+            if easy <= 0:
+                self.cut_away()
+            else:
+                budget = min(budget, easy)
+        super()._step(budget)
 
     def cut_away(self) -> None:
         """Search on without what is assumed."""
