@@ -8,8 +8,10 @@ import sys
 import numpy as np
 import pytest
 
-from dibs.generate import sudoku
-from dibs.problem.shape import Box
+from dibs.generate import digging, sudoku
+from dibs.generate.check import still_unique
+from dibs.generate.sudokus import full_grids
+from dibs.problem.shape import Box, shape
 from judge import Judge
 
 
@@ -65,6 +67,31 @@ def test_other_sizes_have_one_solution(box: Box, count: int) -> None:
         assert puzzle.box == box
         assert np.count_nonzero(puzzle.values) < puzzle.size**2 * 0.6
         assert judge.unique(puzzle.values.tolist())
+
+
+@pytest.mark.parametrize("easy", [0, 4, 100])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_digging_keeps_the_clues_that_single_questions_keep(
+    monkeypatch: pytest.MonkeyPatch, easy: int, symmetric: bool
+) -> None:
+    """Whether a question is answered by the search that is kept, or by one of its own."""
+    monkeypatch.setattr(digging, "EASY", easy)
+    of = shape(12, (3, 4))
+    rng = np.random.default_rng((easy, symmetric))
+    [grid] = full_grids(of, [rng])
+    cells = rng.permutation(72 if symmetric else 144).tolist()
+    pairs = [[one, 143 - one] if symmetric else [one] for one in cells]
+    dug = digging.Digging(of, grid, [cell for pair in pairs for cell in pair], 10_000)
+    values = grid.copy()
+    for pair in pairs:
+        trial = values.copy()
+        trial[pair] = 0
+        unique = still_unique(of, trial, grid, pair, 10_000)
+        assert dug.without(pair) == unique >= 0
+        values = trial if unique else values
+        assert (dug.values == values).all()
+    assert np.count_nonzero(values) < 80
+    assert Judge(3, 4).unique(values.tolist())
 
 
 def test_large_sizes_keep_one_solution() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.dtypes import Values
-from dibs.generate.check import engine_of, still_unique, uniqueness
+from dibs.generate.check import engine_of, uniqueness
+from dibs.generate.digging import Digging
 from dibs.generate.parallel import in_order
 from dibs.problem.shape import Box, Shape, shape
 from dibs.problem.sudoku import Sudoku, check_box
@@ -203,13 +204,18 @@ def mixed_grids(of: Shape, random: Sequence[np.random.Generator]) -> Values:
     return grids
 
 
-def _unique(wish: _Wish, trial: Values, grids: Values, spot: Places, mirror: Places) -> Places:
-    """[k] as `still_unique`, of puzzles that were unique before they lost the clues at `spot` and `mirror` [k]."""
+def _diggings(wish: _Wish, grids: Values, orders: Places) -> list[Digging]:
+    """Of each of `grids` [k, cells] above 9x9 a search that is asked about its clues in this order."""
     if wish.shape.size <= 9:
-        return uniqueness(wish.shape, trial)
-    lost = [list({one, other}) for one, other in zip(spot.tolist(), mirror.tolist(), strict=True)]
-    asked = zip(trial, grids, lost, strict=True)
-    return np.array([still_unique(wish.shape, puzzle, grid, cells, wish.nodes) for puzzle, grid, cells in asked])
+        return []
+    last = wish.shape.cells - 1
+    order = [[cell for one in row for cell in _pair(one, last)] if wish.symmetric else row for row in orders.tolist()]
+    return [Digging(wish.shape, grid, row, wish.nodes) for grid, row in zip(grids, order, strict=True)]
+
+
+def _pair(one: int, last: int) -> list[int]:
+    """A cell and the one opposite, if that is another."""
+    return list({one, last - one})
 
 
 def _dig(wish: _Wish, grids: Values, random: Sequence[np.random.Generator]) -> list[Values | None]:
@@ -224,6 +230,7 @@ def _dig(wish: _Wish, grids: Values, random: Sequence[np.random.Generator]) -> l
     if wish.shape.size == 9:
         target = np.maximum(target, FEWEST)
     puzzles = grids.copy()
+    digging = _diggings(wish, grids, orders)
     proven = np.ones(rows, bool)
     kept = np.zeros(rows, np.int64)  # clues known to be needed: more than the range allows ends the attempt
     for turn in range(spots):
@@ -237,7 +244,11 @@ def _dig(wish: _Wish, grids: Values, random: Sequence[np.random.Generator]) -> l
         trial = puzzles[alive]
         trial[np.arange(len(alive)), spot[alive]] = 0
         trial[np.arange(len(alive)), mirror[alive]] = 0
-        answer = _unique(wish, trial, grids[alive], spot[alive], mirror[alive])
+        if digging:
+            lost = (_pair(one, cells - 1) if wish.symmetric else [one] for one in spot[alive].tolist())
+            answer = np.array([digging[row].without(out) for row, out in zip(alive.tolist(), lost, strict=True)])
+        else:
+            answer = uniqueness(wish.shape, trial)
         puzzles[alive[answer == 1]] = trial[answer == 1]
         kept[alive[answer != 1]] += size[alive[answer != 1]]
         proven[alive[answer < 0]] = False
