@@ -84,8 +84,8 @@ def solve(
         policy: auto, guided, paper or plain. Without one it is auto, unless there is a `guide` or an option says how
             to search: then it is done just so.
         workers: cores; with more than one, as many nogood searches run side by side and share what they learn, or the
-            space (docs/SEARCH.md). Who answers depends on the clock: counters may differ from run to run, answers
-            never do.
+            space (docs/SEARCH.md). Other searches and engines take one. Who answers depends on the clock: counters may
+            differ from run to run, answers never do.
         **options: fields of `Options` (or of `Guidance`), in place of the policy's. Also `engine`: glucose4,
             cadical195, kissat or cp-sat in place of dibs' own search; `proof`: a file for a DRAT proof of UNSAT, or
             that there are no solutions but those found (docs/PROOFS.md).
