@@ -8,10 +8,10 @@ side runs.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from typing import Any
 
+import cyclopts
 import numpy as np
 from numpy.typing import NDArray
 
@@ -43,15 +43,11 @@ ADVERSARIES: dict[str, Callable[[Asks], NDArray[Any]]] = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--puzzles")
-    parser.add_argument("--sample", type=int, default=16)
-    given = parser.parse_args()
-    if given.puzzles:
-        instances: list[Any] = load(given.puzzles, given.sample)
+def main(*, puzzles: str | None = None, sample: int = 16) -> None:
+    if puzzles:
+        instances: list[Any] = load(puzzles, sample)
     else:
-        instances = list(generate.latin(given.sample, order=28, holes=0.4, balanced=True, seed=0))
+        instances = list(generate.latin(sample, order=28, holes=0.4, balanced=True, seed=0))
     rows: dict[str, dict[str, Any]] = {"plain": {"policy": "plain"}}
     rows |= {name: {"policy": "auto", "guide": Scored(scores)} for name, scores in ADVERSARIES.items()}
     best: dict[str, float] = {}
@@ -72,4 +68,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

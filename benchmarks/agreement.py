@@ -16,7 +16,6 @@ Work comes in pieces, each a function of the seed and its number: `--first 120` 
 
 from __future__ import annotations
 
-import argparse
 import signal
 import sys
 from collections import deque
@@ -28,6 +27,7 @@ from multiprocessing import get_context
 from time import perf_counter
 from typing import Any
 
+import cyclopts
 import numpy as np
 
 from dibs import Outcome
@@ -226,31 +226,25 @@ def _fault(problem: Instance, total: int, outcome: Outcome, options: dict[str, A
     return None if outcome.solution is None else problem.violation(outcome.solution)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--triples", type=int, default=1_000_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0, help="pieces that were done before")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--bounded", type=int, default=0, help="so many problems with bounds, and no others")
-    given = parser.parse_args()
-    if given.bounded:
-        given.triples = 0
+def main(*, triples: int = 1_000_000, seed: int = 0, first: int = 0, workers: int = 2, bounded: int = 0) -> None:
+    """`first`: pieces that were done before; `bounded`: so many problems with bounds, and no others."""
+    if bounded:
+        triples = 0
     found, begin = Tally(), perf_counter()
     solve_together([cnf(np.random.default_rng(0))])  # compiles once, before there are processes
-    pool = ProcessPoolExecutor(given.workers, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN))
     ahead: deque[Future[Tally]] = deque()
-    numbers = count(given.first)
+    numbers = count(first)
     try:
-        while found.triples < given.triples or found.problems < given.bounded:
-            while len(ahead) < 2 * given.workers:
-                ahead.append(pool.submit(piece, given.seed, next(numbers), given.bounded > 0))
+        while found.triples < triples or found.problems < bounded:
+            while len(ahead) < 2 * workers:
+                ahead.append(pool.submit(piece, seed, next(numbers), bounded > 0))
             found.add(ahead.popleft().result())
             took = perf_counter() - begin
             line = f"{found}; {found.pieces:,} pieces, {found.triples / took:.0f} a second, {took:.0f} s"
             print(line, end="\r", file=sys.stderr, flush=True)
     except KeyboardInterrupt:
-        print(f"\ninterrupted: --first {given.first + found.pieces} goes on", file=sys.stderr)
+        print(f"\ninterrupted: --first {first + found.pieces} goes on", file=sys.stderr)
     finally:
         pool.shutdown(cancel_futures=True)
     took = perf_counter() - begin
@@ -258,9 +252,9 @@ def main() -> None:
     rate = found.triples / took
     print(f"{found.refused:,} refused, {found.limits:,} at a limit, {took:.0f} s, {rate:.0f} triples a second")
     print(found)
-    done = found.triples >= given.triples and found.problems >= given.bounded
+    done = found.triples >= triples and found.problems >= bounded
     sys.exit(found.wrong + found.exceptions > 0 or not done)
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

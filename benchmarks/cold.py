@@ -13,7 +13,6 @@ own, then of commands of the README one after the other with one cache, and of a
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -21,6 +20,7 @@ import tempfile
 from pathlib import Path
 from time import perf_counter
 
+import cyclopts
 import numpy as np
 
 from dibs.generate import latin, sat, sudoku
@@ -66,7 +66,7 @@ def cpu(words: str, folder: Path, cache: str) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-def first() -> None:
+def first_answers() -> None:
     """What has to be compiled before the first answer."""
     kinds = {
         "9x9": f"solve {PUZZLE}",
@@ -88,32 +88,27 @@ def first() -> None:
         print(f"| 9x9, once all is compiled | {min(cpu(README[0], folder, 'one') for _ in range(5)):.2f} |")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--order", type=int, default=33)
-    parser.add_argument("--holes", type=float, default=0.394)
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--first", action="store_true", help="with nothing compiled")
-    given = parser.parse_args()
-    if given.first:
-        first()
+def main(
+    *, order: int = 33, holes: float = 0.394, count: int = 20, seed: int = 0, repeat: int = 3, first: bool = False
+) -> None:
+    """`first`: with nothing compiled."""
+    if first:
+        first_answers()
         return
-    squares = list(latin(given.count, order=given.order, holes=given.holes, balanced=True, seed=given.seed))
-    squares[:0] = latin(1, order=4, holes=0.25, seed=given.seed)  # needs no search
+    squares = list(latin(count, order=order, holes=holes, balanced=True, seed=seed))
+    squares[:0] = latin(1, order=4, holes=0.25, seed=seed)  # needs no search
     best = np.full((len(WAYS), len(squares)), np.inf)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "square.txt"
         for number, square in enumerate(squares):
             file.write_text(square.line() + "\n")
-            for _ in range(given.repeat):
+            for _ in range(repeat):
                 for row, words in enumerate(WAYS.values()):
                     best[row, number] = min(best[row, number], seconds(file, words))
             if sys.stderr.isatty():
                 print(f"\r{number + 1} of {len(squares)} squares", end="", file=sys.stderr)
     points = np.percentile(best[:, 1:], POINTS, axis=1).T  # [ways, points]
-    told = f"{given.count} squares of order {given.order}, {given.holes:.1%} holes"
+    told = f"{count} squares of order {order}, {holes:.1%} holes"
     print(f"\n| {told} | start | p50 / p95, s |\n|---|---:|---:|")
     for name, start, found in zip(WAYS, best[:, 0], points, strict=True):
         print(f"| {name} | {start:.2f} | {found[0]:.2f} / {found[1]:.2f} |")
@@ -122,4 +117,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

@@ -10,7 +10,6 @@ on the clock; the best of some times counts. `--named`: the two formulas of the 
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
@@ -18,6 +17,7 @@ from itertools import combinations
 from time import process_time
 from typing import Any
 
+import cyclopts
 import numpy as np
 
 import dibs
@@ -157,7 +157,7 @@ def mixed(count: int, seed: int) -> Iterable[tuple[str, CNF]]:
         yield kind, KINDS[kind](np.random.default_rng((seed, i)))
 
 
-def named(seed: int) -> Iterable[tuple[str, CNF]]:
+def two_named(seed: int) -> Iterable[tuple[str, CNF]]:
     """Parity on 40 nodes without a solution, 100 of them, and five of random 3-SAT with 250 variables without one."""
     for i in range(100):
         yield "parity, 40 nodes", parity_on(40, 3, 1, np.random.default_rng((seed, i)))
@@ -186,31 +186,33 @@ def measured(formula: CNF, seconds: float, times: int) -> dict[str, tuple[str, f
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=20.0, help="limit of one search")
-    parser.add_argument("--times", type=int, default=3, help="the best of so many counts")
-    parser.add_argument("--named", action="store_true", help="parity on 40 nodes, random 3-SAT with 250 variables")
-    parser.add_argument("--each", action="store_true", help="a line for each formula")
-    given = parser.parse_args()
+def main(
+    *,
+    count: int = 300,
+    seed: int = 0,
+    seconds: float = 20.0,
+    times: int = 3,
+    named: bool = False,
+    each: bool = False,
+) -> int:
+    """`seconds`: limit of one search; the best of so many `times` counts; `named`: parity on 40 nodes and random 3-SAT
+    with 250 variables; `each`: a line for each formula."""
     for way in WAYS.values():  # what a process loads once is nobody's time
         [hard] = generate.sat(1, variables=150, seed=1)
         dibs.solve(hard, max_seconds=2, **way)
     rows: list[tuple[str, dict[str, tuple[str, float]]]] = []
     wrong = 0
-    for i, (kind, formula) in enumerate(named(given.seed) if given.named else mixed(given.count, given.seed), 1):
-        found = measured(formula, given.seconds, given.times)
+    for i, (kind, formula) in enumerate(two_named(seed) if named else mixed(count, seed), 1):
+        found = measured(formula, seconds, times)
         wrong += {"SAT", "UNSAT"} <= {status for status, _ in found.values()}
         rows.append((kind, found))
-        if given.each:
+        if each:
             print(
                 kind, formula.variables, *(f"{name} {status} {t:.4f}" for name, (status, t) in found.items()), sep="\t"
             )
         elif sys.stderr.isatty():
             print(f"\r{i} formulas", end="", file=sys.stderr)
-    print(f"{len(rows)} formulas, seed {given.seed}, at most {given.seconds:g} s; contradictions: {wrong}")
+    print(f"{len(rows)} formulas, seed {seed}, at most {seconds:g} s; contradictions: {wrong}")
     table(rows)
     return 1 if wrong else 0
 
@@ -240,4 +242,4 @@ def table(rows: list[tuple[str, dict[str, tuple[str, float]]]]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cyclopts.run(main)

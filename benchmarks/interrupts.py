@@ -9,7 +9,6 @@ average, the optimiser, the guide and the log (but for its seconds) must be thos
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import os
@@ -27,6 +26,7 @@ from time import perf_counter
 from types import FrameType
 from typing import Any
 
+import cyclopts
 import torch
 from safetensors.torch import load_file
 
@@ -190,11 +190,7 @@ def guide(folder: Path) -> dict[str, Any]:
     return {"card": card, "weights": load_file(folder / "guide" / "model.safetensors")}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--interrupts", type=int, default=500)
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+def main(*, interrupts: int = 500, seed: int = 0) -> None:
     begin = perf_counter()
 
     def said(now: Trials) -> None:
@@ -202,11 +198,11 @@ def main() -> None:
         print(line, end="\r", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        found = trials(given.interrupts, given.seed, puzzles(Path(folder) / "data"), Path(folder), said)
+        found = trials(interrupts, seed, puzzles(Path(folder) / "data"), Path(folder), said)
     print(*found.differences, sep="\n", end="\n" if found.differences else "")
     print(f"{found.equal} of {found.interrupts} equal")
     sys.exit(found.equal != found.interrupts)
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

@@ -7,14 +7,16 @@ of others go by the wall, and are not here.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 from time import thread_time
+from typing import Annotated
 
+import cyclopts
 import numpy as np
+from cyclopts import Parameter
 
 import dibs
 import dibs.clock
@@ -57,16 +59,13 @@ def above(make: Callable[[], Instance], policy: str, limits: Sequence[float]) ->
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seconds", type=float, nargs="+", default=[0.05, 0.2, 1.0, 3.0])
-    limits = parser.parse_args().seconds
+def main(*, seconds: Annotated[tuple[float, ...], Parameter(consume_multiple=True)] = (0.05, 0.2, 1.0, 3.0)) -> None:
     dibs.clock.perf_counter = thread_time  # type: ignore[attr-defined]
-    print(f"| problem | policy | {' | '.join(f'{limit:g} s' for limit in limits)} |")
-    print(f"|---|---|{'---:|' * len(limits)}")
+    print(f"| problem | policy | {' | '.join(f'{limit:g} s' for limit in seconds)} |")
+    print(f"|---|---|{'---:|' * len(seconds)}")
     for name, policy in chain.from_iterable([(name, policy) for policy in WAYS] for name in PROBLEMS):
-        print(f"| {name} | {policy} | {' | '.join(above(PROBLEMS[name], policy, limits))} |", flush=True)
+        print(f"| {name} | {policy} | {' | '.join(above(PROBLEMS[name], policy, seconds))} |", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

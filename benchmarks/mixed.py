@@ -12,13 +12,13 @@ At the end: a square of order 40, and the most memory.
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 from collections import Counter
 from time import perf_counter
 from typing import Any
 
+import cyclopts
 import numpy as np
 
 import dibs
@@ -78,33 +78,29 @@ def proofs(one: Latin | Sudoku, seconds: float, late: Counter[str]) -> tuple[lis
     return list(times.values()), max(found["auto"].nodes, found["plain restarts"].nodes)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=20.0, help="limit of one search")
-    given = parser.parse_args()
+def main(*, count: int = 2000, seed: int = 0, seconds: float = 20.0) -> int:
+    """`seconds`: limit of one search."""
     for way in WAYS.values():
         dibs.solve(Latin([0] * 289), max_seconds=1, **way)  # compiles, or loads, what the searches need
     statuses: Counter[tuple[str, str]] = Counter()
     spent: list[list[float]] = []
     late: Counter[str] = Counter()
     begin = perf_counter()
-    for number in range(given.count):
-        one = instance(np.random.default_rng((given.seed, number)))
-        ours = dibs.solve(one, max_seconds=given.seconds)
-        known = dibs.solve(one, engine="glucose4", max_seconds=given.seconds)
+    for number in range(count):
+        one = instance(np.random.default_rng((seed, number)))
+        ours = dibs.solve(one, max_seconds=seconds)
+        known = dibs.solve(one, engine="glucose4", max_seconds=seconds)
         statuses[str(ours.status), str(known.status)] += 1
         if ours.status == "UNSAT":
-            times, longest = proofs(one, given.seconds, late)
+            times, longest = proofs(one, seconds, late)
             if longest > 100:
                 spent.append(times)
         if sys.stderr.isatty():
-            print(f"\r{number + 1} of {given.count}, {perf_counter() - begin:.0f} s", end="", file=sys.stderr)
-    print(f"\n{given.count} instances, seed {given.seed}: status of auto / of Glucose")
-    for (ours_, known_), count in sorted(statuses.items()):
-        print(f"  {ours_:5} / {known_:5} {count:6}")
-    wrong = sum(count for pair, count in statuses.items() if set(pair) == {"SAT", "UNSAT"})
+            print(f"\r{number + 1} of {count}, {perf_counter() - begin:.0f} s", end="", file=sys.stderr)
+    print(f"\n{count} instances, seed {seed}: status of auto / of Glucose")
+    for (ours_, known_), times_ in sorted(statuses.items()):
+        print(f"  {ours_:5} / {known_:5} {times_:6}")
+    wrong = sum(number for pair, number in statuses.items() if set(pair) == {"SAT", "UNSAT"})
     print(f"contradictions: {wrong}")
     if spent:
         table = np.array(spent)
@@ -115,7 +111,7 @@ def main() -> int:
                 f"  {name:15} median {np.median(ratio):.2f}, p95 {np.percentile(ratio, 95):.2f}, "
                 f"sums {table[:, 0].sum() / table[:, i].sum():.2f}; at the limit: {late[name]} (auto {late['auto']})"
             )
-    [square] = generate.latin(1, order=40, holes=0.375, balanced=True, seed=given.seed)
+    [square] = generate.latin(1, order=40, holes=0.375, balanced=True, seed=seed)
     outcome = dibs.solve(square, seconds=60)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     took = outcome.seconds + outcome.guide_seconds
@@ -126,4 +122,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    cyclopts.run(main)

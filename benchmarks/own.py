@@ -9,13 +9,13 @@ counters (`dibs.search.external.formula`).
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 
+import cyclopts
 import numpy as np
 
 import dibs
@@ -49,12 +49,8 @@ def lengths(instance: dibs.Instance, path: Path) -> list[int]:
     return [len(words) - 1 for words in lines if len(words) > 1 and words[0] != "d"]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--without-6x10", action="store_true", help="which takes longest")
-    parser.add_argument("--problems", type=int, default=30, help="for the lengths of nogoods")
-    parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
+def main(*, without_6x10: bool = False, problems: int = 30, seed: int = 0) -> None:
+    """`without_6x10`, which takes longest; `problems`: for the lengths of nogoods."""
     queens(8).solve()
     dibs.count_solutions(pentominoes(3, 20).problem())
     for n in (65, 100, 200, 500):
@@ -66,22 +62,22 @@ def main() -> None:
             f"queens {n}: {outcome.status}, model {made - begin:.2f} s, search {process_time() - made:.2f} s",
             flush=True,
         )
-    for rows, columns in ((3, 20), *(() if given.without_6x10 else ((6, 10),))):
+    for rows, columns in ((3, 20), *(() if without_6x10 else ((6, 10),))):
         begin = process_time()
         found = dibs.count_solutions(pentominoes(rows, columns).problem(), limit=None)
         print(f"pentominoes {rows}x{columns}: {found} solutions, {process_time() - begin:.2f} s", flush=True)
     means: list[tuple[float, float, int, int]] = []
     with TemporaryDirectory() as folder:
-        for problem, _ in zip(refutable(given.seed), range(given.problems), strict=False):
+        for problem, _ in zip(refutable(seed), range(problems), strict=False):
             groups, clauses = (
                 lengths(one, Path(folder) / "proof") for one in (problem, encode(problem).as_cnf())
             )  # fmt: skip
             means.append((float(np.mean(groups)), float(np.mean(clauses)), len(groups), len(clauses)))
     of, coded, few, many = np.array(means).T
-    print(f"{len(means)} problems with bounds and no solution, seed {given.seed}")
+    print(f"{len(means)} problems with bounds and no solution, seed {seed}")
     print(f"mean nogood: {of.mean():.1f} literals with groups, {coded.mean():.1f} with clauses;", end=" ")
     print(f"no longer in {np.mean(of <= coded):.0%}; nogoods at p50: {np.median(few):.0f} and {np.median(many):.0f}")
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

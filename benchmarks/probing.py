@@ -8,9 +8,9 @@ on the way to the solution of a guide that knows nothing else: what is left in a
 
 from __future__ import annotations
 
-import argparse
 from time import process_time
 
+import cyclopts
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,14 +36,9 @@ class Tried:
         return np.where(true, 0, np.where(open_, found, -np.inf)).astype(np.float32)
 
 
-def main() -> None:
-    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("file")
-    words.add_argument("--sample", type=int, default=1000)
-    words.add_argument("--seed", type=int, default=0)
-    said = words.parse_args()
-    puzzles = [puzzle for puzzle in load(said.file) if isinstance(puzzle, Sudoku)]
-    chosen = np.random.default_rng(said.seed).permutation(len(puzzles))[: said.sample]
+def main(file: str, /, *, sample: int = 1000, seed: int = 0) -> None:
+    puzzles = [puzzle for puzzle in load(file) if isinstance(puzzle, Sudoku)]
+    chosen = np.random.default_rng(seed).permutation(len(puzzles))[:sample]
     puzzles = [puzzles[i] for i in chosen.tolist()]
     root = roots(puzzles, "hidden")
     probe(puzzles[0].structure, root.open[:1])  # compiled, or loaded
@@ -53,10 +48,10 @@ def main() -> None:
     print(f"{len(puzzles):,} puzzles: {1 - left.any(axis=1).mean():.4f} solved by trying, {each * 1e6:.0f} us each")
     after = [part.sum(axis=1).mean() for part in (root.open, left)]
     print(f"open literals: {after[0]:.1f} after singles, {after[1]:.1f} after trying")
-    found = evaluate(Tried(), puzzles, level="hidden", seed=said.seed, costed=0, batches=())
+    found = evaluate(Tried(), puzzles, level="hidden", seed=seed, costed=0, batches=())
     print(f"p_s without a network: {found.overall.p_s:.3f}, at the root {found.root.p_s:.3f}; ", end="")
     print(f"surest cell {found.overall.p_surest:.3f}, at the root {found.root.p_surest:.3f}")
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

@@ -14,7 +14,6 @@ proof is written after the search, and is not in it.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -24,6 +23,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, process_time
 
+import cyclopts
 import numpy as np
 
 import dibs
@@ -43,9 +43,11 @@ FEW = 20  # solutions that a proof excludes, at most
 NODES = 5_000  # of a search: without propagation some would take hours
 
 
-def main() -> int:
-    given = _arguments()
-    if given.cost:
+def main(
+    *, answers: int = 10_000, seed: int = 0, first: int = 0, cost: bool = False, drat_trim: str | None = None
+) -> int:
+    """`cost`: CPU time with a proof over that without; `drat_trim`: the program drat-trim, where it is installed."""
+    if cost:
         for name, instances, how in _cases():
             print(f"{name}: {_cost(instances, how)}", flush=True)
         return 0
@@ -53,8 +55,8 @@ def main() -> int:
     sizes: list[int] = []
     begin = told = monotonic()
     with TemporaryDirectory() as folder:
-        for number in count(given.first):
-            rng = np.random.default_rng((given.seed, number))
+        for number in count(first):
+            rng = np.random.default_rng((seed, number))
             kind, others = KINDS[number % len(KINDS)], number % 10 == 9
             instance = drawn(rng, kind) if others else unsatisfiable(rng, kind)
             options = way(rng)
@@ -75,7 +77,7 @@ def main() -> int:
                 seen["at the limit"] += 1
                 continue
             right = outcome.solutions == found
-            if not right or not path.exists() or not accepted(instance, path, found, given.drat_trim):
+            if not right or not path.exists() or not accepted(instance, path, found, drat_trim):
                 print(f"number {number}: {kind}, {options}, {outcome.status}", file=sys.stderr)
                 return 1
             sizes.append(path.stat().st_size)
@@ -86,7 +88,7 @@ def main() -> int:
             if monotonic() > told + 10:
                 told = monotonic()
                 print(f"\r{len(sizes):,} proofs, {told - begin:.0f} s", end="", file=sys.stderr, flush=True)
-            if len(sizes) >= given.answers:
+            if len(sizes) >= answers:
                 break
     print(f"{len(sizes):,} answers, {len(sizes):,} proofs accepted, {sum(sizes):,} bytes, largest {max(sizes):,}")
     print(", ".join(f"{name} {times:,}" for name, times in seen.items()))
@@ -134,15 +136,5 @@ def _cost(instances: Sequence[Instance], options: Options) -> str:
     return f"{best[True] / best[False]:.2f} of {1000 * best[False]:.0f} ms, {size:,} bytes"
 
 
-def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--answers", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--cost", action="store_true", help="CPU time with a proof over that without")
-    parser.add_argument("--drat-trim", default=None, help="the program drat-trim, where it is installed")
-    return parser.parse_args()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    cyclopts.run(main)

@@ -9,13 +9,13 @@ many instances it took, their answers, failures, nogoods verified.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import combinations, count, pairwise
 from time import monotonic
 
+import cyclopts
 import numpy as np
 
 from dibs import CNF, Latin, Problem
@@ -144,19 +144,14 @@ def _seeds(kind: str) -> Iterator[int]:
     return count(1000 * (1 + list(KINDS).index(kind)))
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("conflicts", type=int, nargs="?", default=1_000_000)
-    arguments.add_argument("--kinds", default=",".join(KINDS))
-    arguments.add_argument("--no-verify", action="store_true")
-    given = arguments.parse_args()
-    for kind in given.kinds.split(","):
+def main(conflicts: int = 1_000_000, /, *, kinds: str = ",".join(KINDS), verify: bool = True) -> None:
+    for kind in kinds.split(","):
         begin = monotonic()
-        answers, failures, verified = soak(kind, given.conflicts, not given.no_verify)
+        answers, failures, verified = soak(kind, conflicts, verify)
         found = ", ".join(f"{number} {answer}" for answer, number in sorted(answers.items()))
         print(f"{kind}: {failures:,} failures, {verified:,} nogoods verified; {found}; {monotonic() - begin:.0f} s")
         sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

@@ -10,7 +10,6 @@ counts. Reading the instance, compiling, and loading the guide are off the clock
 
 from __future__ import annotations
 
-import argparse
 import gc
 import json
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import cyclopts
 import numpy as np
 
 HERE = Path(__file__).resolve().parents[1] / "src"
@@ -72,32 +72,26 @@ class Version:
         return float("inf") if status == "LIMIT" else float(took)
 
 
-def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("before", type=Path, help="the folder `src` of another version")
-    arguments.add_argument("--experiment", default="large")
-    arguments.add_argument("--sample", type=int, default=24)
-    arguments.add_argument("--seed", type=int, default=0)
-    arguments.add_argument("--runs", type=int, default=2)
-    given = arguments.parse_args()
+def main(before: Path, /, *, experiment: str = "large", sample: int = 24, seed: int = 0, runs: int = 2) -> None:
+    """`before`: the folder `src` of another version."""
     from dibs.bench.experiment import Experiment
 
-    versions = [Version(given.before.resolve()), Version(HERE)]
+    versions = [Version(before.resolve()), Version(HERE)]
     print("| kind | before, ms | now, ms | ratio |\n|---|---:|---:|---:|")
-    for kind in Experiment.read(given.experiment).choice.kind or ():
-        texts = [one.format() for one in kind.made(given.sample + BEFORE, kind.seed(given.seed))]
-        for text in texts[given.sample :]:
+    for kind in Experiment.read(experiment).choice.kind or ():
+        texts = [one.format() for one in kind.made(sample + BEFORE, kind.seed(seed))]
+        for text in texts[sample:]:
             for version in versions:
                 version.solve(kind.family, text)
-        took = np.full((2, given.sample), np.inf)
-        for run in range(given.runs):
-            for i, text in enumerate(texts[: given.sample]):
+        took = np.full((2, sample), np.inf)
+        for run in range(runs):
+            for i, text in enumerate(texts[:sample]):
                 for at in (0, 1) if (run + i) % 2 else (1, 0):
                     took[at, i] = min(took[at, i], versions[at].solve(kind.family, text))
-        before, now = np.percentile(took, [50, 95], axis=1).T
-        cells = [" / ".join(f"{value:.3g}" for value in pair) for pair in (before, now)]
-        print(f"| {kind.label} | {' | '.join(cells)} | {' / '.join(f'{r:.2f}' for r in now / before)} |", flush=True)
+        old, new = np.percentile(took, [50, 95], axis=1).T
+        cells = [" / ".join(f"{value:.3g}" for value in pair) for pair in (old, new)]
+        print(f"| {kind.label} | {' | '.join(cells)} | {' / '.join(f'{r:.2f}' for r in new / old)} |", flush=True)
 
 
 if __name__ == "__main__":
-    work() if sys.argv[1:] == ["--work"] else main()
+    work() if sys.argv[1:] == ["--work"] else cyclopts.run(main)

@@ -8,7 +8,6 @@ network gives the right one at least 60 %, and plain search with hidden singles 
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -16,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import cyclopts
 import numpy as np
 from numpy.typing import NDArray
 
@@ -193,21 +193,18 @@ def replay(seed: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--seeds", help="look for puzzles among these seeds, such as 0-240")
-    asked = parser.parse_args()
-    if asked.seeds:
-        first, _, last = asked.seeds.partition("-")
+def main(*, seed: int = SEED, seeds: str | None = None) -> None:
+    """`seeds`: look for puzzles among these, such as 0-240."""
+    if seeds:
+        first, _, last = seeds.partition("-")
         for line in looked(range(int(first), int(last))):
             print(line, flush=True)
         return
-    found = replay(asked.seed)
+    found = replay(seed)
     write(FILE, (json.dumps(found, separators=(",", ":")) + "\n").encode())
     about = {name: found[name] for name in ("cell", "values", "right", "belief", "path", "nodes", "stronger")}
     print(about, f"{found['wrong']['nodes']:,} nodes fail; {FILE.stat().st_size:,} bytes")
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)
