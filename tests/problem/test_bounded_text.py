@@ -183,12 +183,24 @@ def test_every_sum_of_equal_coefficients(terms: list[tuple[int, int]], relation:
         ("+1 x0 >= 1 ;", "line 1: 'x0' is no part"),
         ("+1 >= 1 ;", "line 1: '>=' where"),
         ("+1 x7 >= 1 ;", "line 1: more than 6 variables; --max-variables"),
+        ("* #variable= 2 #constraint= 2\n+1 x1 >= 1 ;\n", "line 1: header says 2 constraints, file has 1"),
+        ("* a\n* #variable= 2 #constraint= 1\n+1 x1 >= 1 ;\n+1 x2 >= 1 ;\n", "line 2: header says 1 constraints, file"),
+        ("* #variable= 2 #constraint= 1\n+1 x3 >= 1 ;\n", "line 2: x3 is out of range: the header says 2 variables"),
         ("+1 x1 +1 x2 +1 x3 +1 x4 >= 1 ;", "line 1: more than 3 terms in a constraint; --max-clause"),
     ],
 )
 def test_bad_opb(text: str, message: str) -> None:
     with pytest.raises(InputError, match=f"^{message}"):
         read_opb(text.split("\n"), limits=InputLimits(max_variables=6, max_clause=3))
+
+
+@pytest.mark.parametrize(
+    "text", ["+1 x1 >= 1 ;\n", " 2 ~x3 2 x1 <= 2;", "- 1 x12 >= -1 ;", "min: +1 x1 ;\n+1 x1 >= 1 ;"]
+)
+def test_opb_without_a_header_is_recognised(text: str) -> None:
+    [(line, found)] = dibs.read_instances(io.StringIO(text))
+    assert line == 1
+    assert isinstance(found, CNF) or "an objective" in str(found)
 
 
 def test_files_are_recognised(tmp_path: Path) -> None:
@@ -215,6 +227,7 @@ def test_arrays_in_place_of_text() -> None:
     grid[0, 0] = 5
     assert Sudoku.parse(grid) == Sudoku.parse("5" + "." * 80)
     assert Sudoku.parse(grid.tolist()) == Sudoku.parse("5" + "." * 80)
+    assert Sudoku.parse(grid.astype(float)) == Sudoku.parse("5" + "." * 80)
     assert Latin.parse([[1, 0], [0, 0]]) == Latin.parse("1...")
     grid[1, 1] = 5
     with pytest.raises(InputError, match=r"^r1c1 and r2c2 are both 5; if it is a Latin square, use --family latin"):
@@ -223,5 +236,6 @@ def test_arrays_in_place_of_text() -> None:
     grid[0, 1] = 5
     with pytest.raises(InputError, match=r"^r1c1 and r1c2 are both 5$"):
         Sudoku.parse(grid)
-    with pytest.raises(InputError, match="whole numbers 0"):
-        Sudoku.parse(np.full((9, 9), 0.5))
+    for wrong in (0.5, np.nan, np.inf, -1.0, 10.0):
+        with pytest.raises(InputError, match="whole numbers 0"):
+            Sudoku.parse(np.full((9, 9), wrong))

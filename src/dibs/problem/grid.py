@@ -46,6 +46,8 @@ class Grid(Instance):
         """Check size and range; equal givens in a unit are allowed here (such a grid has no solution)."""
         array = np.array(values).ravel()
         self.shape = self.shape_of(len(array), box)
+        if array.dtype.kind == "f" and np.isin(array, np.arange(self.size + 1)).all():  # what np.zeros makes
+            array = array.astype(np.int64)
         if not np.issubdtype(array.dtype, np.integer) or array.min() < 0 or array.max() > self.size:
             raise InputError(f"the values of a {self._name(self.size)} are whole numbers 0..{self.size}")
         self.values = array.astype(np.uint8)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable
 
 from dibs.problem.cnf import CNF
-from dibs.problem.dimacs import SHOWN, Bound, Clause
+from dibs.problem.dimacs import SHOWN, Bound
 from dibs.problem.limits import DEFAULT, InputLimits
 from dibs.problem.linear import Unequal, counted, repeated
 from dibs.problem.text import InputError
 
 _TOKEN = re.compile(r"[+-]\s*[0-9]+|[0-9]+|~\s*x[0-9]+|x[0-9]+|>=|<=|=|;|\S+")
 _WHOLE = re.compile(r"([+-]?)\s*([0-9]{1,18})")
+_HEADER = re.compile(r"#variable=\s*([0-9]{1,10})(?:\s+#constraint=\s*([0-9]{1,10}))?")
 _VARIABLE = re.compile(r"(~?)\s*x([1-9][0-9]{0,9})")
 RELATIONS = (">=", "<=", "=")
 
@@ -29,7 +30,7 @@ class _Opb:
         self.file, self.limits = file, limits
         self.number = 0
         self.variables = 0
-        self.clauses: list[Clause] = []
+        self.header: tuple[int, int | None, int] | None = None  # variables, constraints, its line
         self.groups: list[Bound] = []
         self.terms: list[tuple[int, int]] = []  # of the constraint that is being read
         self.coefficient: int | None = None  # that waits for its variable
@@ -42,8 +43,9 @@ class _Opb:
     def read(self, lines: Iterable[str], first: int) -> CNF:
         for self.number, line in enumerate(lines, first):
             if line.lstrip().startswith("*"):
-                if found := re.search(r"#variable=\s*([0-9]{1,10})", line):
+                if (found := _HEADER.search(line)) and self.header is None:
                     self.seen(int(found[1]))
+                    self.header = self.variables, int(found[2]) if found[2] else None, self.number
                 continue
             if re.match(r"\s*(min|max|soft)\s*:", line):
                 raise self.error("an objective: dibs decides whether there is a solution, it does not optimise")
@@ -51,11 +53,16 @@ class _Opb:
                 self.take(found.group())
         if self.terms or self.coefficient is not None or self.relation:
             raise self.error("the last constraint has no ; at its end")
-        return CNF(self.variables, self.clauses, self.groups)
+        if self.header and self.header[1] not in (None, len(self.groups)):
+            _, constraints, self.number = self.header
+            raise self.error(f"header says {constraints} constraints, file has {len(self.groups)}")
+        return CNF(self.variables, (), self.groups)
 
     def seen(self, variable: int) -> None:
         if variable > self.limits.max_variables:
             raise self.error(self.limits.excess("max_variables", "variables"))
+        if self.header and variable > self.header[0]:
+            raise self.error(f"x{variable} is out of range: the header says {self.header[0]} variables")
         self.variables = max(self.variables, variable)
 
     def take(self, token: str) -> None:

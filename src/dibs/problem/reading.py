@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Literal, NamedTuple, TypeVar, get_args
@@ -30,6 +31,8 @@ SOLUTION_COLUMNS = ("solutions", "solution", "answer")
 LARGEST_BATCH = 1024
 LONGEST_BATCH = 1 << 20  # characters, or one puzzle if it is longer
 LONGEST_ROW = 8 * LARGEST  # characters of a grid's row, with room for blanks
+
+_LINEAR = re.compile(r"\s*(min\s*:|max\s*:|[+-]?\s*[0-9]+\s+~?\s*x[0-9])")  # how OPB begins without a header
 
 T = TypeVar("T", "Record", "Entry")
 
@@ -135,7 +138,7 @@ def _whole_file(start: Start, file: str) -> Family | None:
     words = start.line.split()
     if words[:2] in (["p", "cnf"], ["p", "knf"]):
         return "cnf"
-    if words[0] == "*" and "#variable=" in start.line:
+    if (words[0] == "*" and "#variable=" in start.line) or _LINEAR.match(start.line):
         return "opb"
     return "problem" if words[0].startswith("{") else None
 
