@@ -82,6 +82,8 @@ def test_one_call_gives_a_guide_and_a_verdict(run: Path) -> None:
     assert verdict["instances"] >= 3
     page = (run / "report.html").read_text()
     assert verdict["verdict"].split(":")[0] in page
+    assert "expected calibration error (ECE) is 0." in page
+    assert "share that was right" in page, "the diagram is drawn"
     assert "http" not in page.split("<body>")[1].replace("http://www.w3.org", ""), "nothing is fetched"
     assert find(run) == run / "guide", "the run's folder is as good as the guide's"
     instance = rows_and_columns(1000).problem()
@@ -540,6 +542,32 @@ def test_other_engines_are_judged_on_the_instances_that_they_were_run_on() -> No
     assert verdict.beside(verdict.peers[0]) == 1
     assert "faster than kissat (1 s against 2 s on average)" in str(verdict)
     assert [line.cells[1] for line in page.table(verdict).lines] == ["12 of 12", "12 of 12", "2 of 2"]
+
+
+class Shares(ManySolutionsTask):
+    """As if its network knew how many of the known solutions have each literal true."""
+
+    def scores(self, module: torch.nn.Module, x: Any) -> np.ndarray:
+        found = []
+        for state in self.many.states:
+            share = np.clip(state.target.astype(np.float64), 1e-9, 1 - 1e-9)
+            alone = state.candidates.sum() == 1
+            found.append(np.log(share) - (np.log(1 - share) if alone else 0))
+        return np.concatenate(found).astype(np.float32)
+
+
+@pytest.mark.parametrize("family", [tables, committees])
+def test_what_knows_the_shares_of_solutions_is_as_sure_as_it_should_be(family: Any) -> None:
+    from dibs.model.config import Config
+
+    states, kinds = labelled(family, 6, np.random.default_rng(0))
+    config = Config.of("tiny", {"model": {"width": 16, "rounds": 2}}, "test")
+    task = Shares(config, ManySolutions("problem", states[:40], 40, kinds, True))
+    sure, shares = task.first_values(task.module())
+    assert len(sure) == 40
+    assert np.allclose(sure, shares, atol=1e-6)
+    assert shares.min() < 1
+    assert task.validation()(task.module()) == {"p_s": 1.0}
 
 
 def test_the_quickest_is_the_quickest_on_what_all_were_run_on() -> None:

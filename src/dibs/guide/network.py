@@ -138,6 +138,12 @@ def name_of(network: type[Network]) -> str:
     return f"{network.__module__}:{network.__qualname__}"
 
 
+def network_and_name(network: type[Network] | str) -> tuple[type[Network], str]:
+    """The class, given as it is or by its name, and its name."""
+    found = network_named(network) if isinstance(network, str) else network
+    return found, name_of(found)
+
+
 def network_named(name: str) -> type[Network]:
     """The class of that name."""
     found = by_name(name, "class")

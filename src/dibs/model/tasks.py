@@ -325,24 +325,30 @@ class ManySolutionsTask(_Segmented):
     def validation(self) -> Callable[[nn.Module], dict[str, float]]:
         return self._validated
 
-    @torch.no_grad()
     def _validated(self, module: nn.Module) -> dict[str, float]:
         """p_s: how often some known solution has the value that it puts first where a search branches."""
-        if not self.many.held:
-            return {}
+        return {"p_s": float(np.mean(self.first_values(module)[1] > 0))} if self.many.held else {}
+
+    @torch.no_grad()
+    def first_values(self, module: nn.Module) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Of the n states that were held out, where a search branches: the probability of the likeliest value [n], and
+        the share of the known solutions that have it [n]."""
         module.eval()
-        right = []
+        sure, shares = [], []
         for at in range(0, self.many.held, JUDGED):
             states = self.many.states[at : min(at + JUDGED, self.many.held)]
             scores = self.scores(module, Batch(self._graph(states), next(module.parameters()).device))
             ends = np.cumsum([len(state.target) for state in states])
             for state, own in zip(states, np.split(scores, ends[:-1]), strict=True):
                 literals = np.flatnonzero(state.candidates)
-                first = literals[own[literals].argmax()]
-                taken = len(literals) > 1 or own[first] > 0  # one by itself is true or false
-                right.append(state.target[first] > 0 if taken else state.target[first] < 1)
+                logits, target = own[literals].astype(np.float64), state.target[literals].astype(np.float64)
+                if len(literals) == 1:  # one by itself is true or false
+                    logits, target = np.array([logits[0], 0.0]), np.array([target[0], 1 - target[0]])
+                first = logits.argmax()
+                sure.append(1 / np.exp(logits - logits[first]).sum())
+                shares.append(target[first])
         module.train()
-        return {"p_s": float(np.mean(right))}
+        return np.array(sure), np.array(shares)
 
     def scores(self, module: nn.Module, x: Batch) -> NDArray[np.float32]:
         """[N] logits."""

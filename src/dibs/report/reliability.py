@@ -40,13 +40,18 @@ def draw(path: Path, title: str, curves: dict[str, Reliability]) -> None:
 
     with rc_context(STYLE):
         figure = Figure(figsize=INCHES, layout="constrained")
-        top, low = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
-        _accuracy(top, curves)
-        _counts(low, curves)
-        top.set_title(title, fontsize=8)
+        drawn(figure, curves).set_title(title, fontsize=8)
         kind = path.suffix.lower()[1:]
         with explained(path), replacing(path) as file:
             figure.savefig(file, format=kind, dpi=300, metadata={"Date": None} if kind == "svg" else None)
+
+
+def drawn(figure: Any, curves: dict[str, Reliability]) -> Any:
+    """The diagram in a Matplotlib figure; its upper axes."""
+    top, low = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+    _accuracy(top, curves)
+    _counts(low, curves)
+    return top
 
 
 def _accuracy(axes: Any, curves: dict[str, Reliability]) -> None:

@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from dibs.problem import InputError
-from dibs.report import figures, html
+from dibs.report import figures, html, reliability
 from dibs.report.section import Picture, Section
 from dibs.report.tabular import Column, Line, Tabular, number
+from dibs.study.reliability import Reliability
 from dibs.training.source import Collected
 from dibs.training.verdict import WITH, Verdict
 
 
-def page(folder: Path, given: Collected, verdict: Verdict) -> str:
-    """HTML that opens from disk; without matplotlib it has no pictures."""
+def page(folder: Path, given: Collected, verdict: Verdict, held: Reliability | None) -> str:
+    """HTML that opens from disk; without matplotlib it has no pictures. `held`: on states that were held out."""
     log = _log(folder / "log.csv")
     judged = Section(
         "verdict",
@@ -36,13 +37,30 @@ def page(folder: Path, given: Collected, verdict: Verdict) -> str:
         (),
         (_curve(log),) if len(log) > 1 else (),
     )
-    sections = [judged, learned]
+    sections = [judged, learned, *([_calibrated(held)] if held else [])]
     try:
         drawings = {one.key: figures.drawn(one)[0] for section in sections for one in section.pictures}
     except InputError:  # nothing to draw with
         sections = [Section(one.key, one.title, one.words, one.tables) for one in sections]
         drawings = {}
     return html.page(f"A guide for {given.label}", sections, drawings)
+
+
+def _calibrated(held: Reliability) -> Section:
+    words = (
+        f"At {held.predictions:,} states that were held out, in the domain that a search branches on: the probability "
+        "of the value that comes first, and how often one of the known solutions, drawn at random, has it. "
+        f"The expected calibration error (ECE) is {held.ece:.3f}.",
+    )
+    caption = "Points on the dashed line: probabilities mean what they say. Below: how many predictions there are."
+    picture = Picture(
+        "calibration",
+        "Calibration",
+        caption,
+        reliability.INCHES,
+        lambda figure: reliability.drawn(figure, {"first": held}),
+    )
+    return Section("calibration", "Whether it is as sure as it should be", words, (), (picture,))
 
 
 def table(verdict: Verdict) -> Tabular:

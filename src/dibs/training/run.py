@@ -32,6 +32,8 @@ from dibs.model.own_states import Known, failed_state, known_of, states_of
 from dibs.notebook import progress
 from dibs.problem import InputError, Instance
 from dibs.ranges import checked_number
+from dibs.training.affordable import affordable
+from dibs.training.calibration import held_out
 from dibs.training.record import Decided, Report, Trained
 from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
@@ -41,6 +43,7 @@ from dibs.writing import write
 if TYPE_CHECKING:
     from dibs.guide.network import Network
     from dibs.model.config import Config
+    from dibs.model.tasks import Task
     from dibs.model.train import Progress
 
 SHARES = {"read": 0.1, "solve": 0.2, "first": 0.2, "again": 0.1, "judge": 0.2}  # of the time; the rest is for learning
@@ -125,7 +128,12 @@ class _Run:
         report: Callable[[Report], None],
         network: type[Network] | str | None = None,
     ) -> None:
-        self.network, name = _own(network)
+        self.network: type[Network] | None = None
+        name = None
+        if network is not None:
+            from dibs.guide.network import network_and_name
+
+            self.network, name = network_and_name(network)
         self.folder, self.workers, self.resume, self.report = folder, workers, resume, report
         wanted = instances or int(np.clip(RATE * minutes, LEAST, MOST))
         begin = monotonic()
@@ -197,12 +205,14 @@ class _Run:
         if hard := self._hard(known):
             self._timed("first", lambda: self._first(known))
             known = self._timed("again", lambda: self._again(known, hard))
-        self._timed("learn", lambda: self._learn(self._states(known)))
+        sources = self._states(known)
+        self._timed("learn", lambda: self._learn(sources))
         verdict = self._timed("judge", self._judge)
         write(self.folder / "verdict.json", json.dumps(verdict.as_dict(), indent=2).encode() + b"\n")
         from dibs.training.page import page
 
-        write(self.folder / "report.html", page(self.folder, self.given, verdict).encode())
+        held = held_out(self.folder / "guide", self._task(sources), self.decided.seed)
+        write(self.folder / "report.html", page(self.folder, self.given, verdict, held).encode())
         return Trained(self.folder / "guide", verdict)
 
     def _timed(self, phase: str, work: Callable[[], Any]) -> Any:
@@ -277,7 +287,7 @@ class _Run:
         sources = self._states(known)
         if self.decided.first is None:
             given = self.decided.steps  # if it is fixed, the first guide has half as many
-            self.decided.first = -(-given // 2) if given else self._affordable(sources, self._left("first"))
+            self.decided.first = -(-given // 2) if given else affordable(self._task(sources), self._left("first"))
             self._write()
         self._train(self.folder / "first", self.decided.first, sources)
 
@@ -346,7 +356,7 @@ class _Run:
     def _learn(self, sources: ManySolutions) -> None:
         if self.decided.steps is None:
             left = 60 * (1 - SHARES["judge"]) * self.decided.minutes - self.decided.spent
-            self.decided.steps = self._affordable(sources, left)
+            self.decided.steps = affordable(self._task(sources), left)
             self._write()
         first = self.folder / "first" / "guide"
         self._train(self.folder, self.decided.steps, sources, str(first) if first.exists() else "")
@@ -358,11 +368,10 @@ class _Run:
         resume = (folder / "checkpoint.pt").exists()
         learn(self._config(steps, start), sources, folder, self._stepped, resume, self.network)
 
-    def _affordable(self, sources: ManySolutions, seconds: float) -> int:
+    def _task(self, sources: ManySolutions) -> Task:
         from dibs.model.task_for import task_for
-        from dibs.training.affordable import affordable
 
-        return affordable(task_for(self._config(1), sources, self.network), seconds)
+        return task_for(self._config(1), sources, self.network)
 
     def _stepped(self, now: Progress) -> None:
         figures = "  ".join(f"{name} {value:.3f}" for name, value in now.figures.items())
@@ -382,16 +391,6 @@ class _Run:
             training=self.decided.spent,
             progress=lambda done, of: self.report(Report("judge", done / of)),
         )
-
-
-def _own(network: type[Network] | str | None) -> tuple[type[Network] | None, str | None]:
-    """A network of the user's own, if there is one, and its name."""
-    if network is None:
-        return None, None
-    from dibs.guide.network import name_of, network_named
-
-    found = network_named(network) if isinstance(network, str) else network
-    return found, name_of(found)
 
 
 def hash_of(*numbers: int) -> int:
