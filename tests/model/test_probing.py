@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.numpy import load_file
 
+from dibs.guide import card
 from dibs.guide.card import Card
 from dibs.guide.denoiser import Denoiser
 from dibs.model.config import Config
 from dibs.model.puzzles import load
+from dibs.model.relational import Relational
 from dibs.model.states import truth, walk
 from dibs.model.task_for import task_for
 from dibs.model.tasks import RelationalTask
@@ -19,6 +23,7 @@ from dibs.model.train import train
 from dibs.problem import InputError
 from dibs.problem.shape import shape
 from dibs.search.probe import probe
+from documented import ROOT
 
 # Bred from puzzles that earlier guides doubted, as two of few that trying each literal does not solve.
 RESIST = (
@@ -98,3 +103,16 @@ def test_others_do_not_take_it(model: dict[str, Any], data: dict[str, Any], tmp_
     )
     with pytest.raises(InputError, match="probes = true"):
         task_for(config, sources)
+
+
+def test_the_shipped_weights_are_those_of_the_checkpoint() -> None:
+    """checkpoints/README.md says how the guide is made of it."""
+    folder = card.shipped()["relational-probing"]
+    run = torch.load(ROOT / "checkpoints/relational-9x9-wide/checkpoint.pt", weights_only=True)
+    network = Relational(64, 256, 240, 0.3, probes=1)
+    network.load_state_dict(run["average"])
+    about, shipped = Card.read(folder), load_file(folder / "model.safetensors")
+    assert network.config == about.config
+    assert (about.data, about.trained["steps"]) == (run["data"], run["step"])
+    assert shipped.keys() == run["average"].keys()
+    assert all(np.array_equal(shipped[name], run["average"][name].numpy()) for name in shipped)
