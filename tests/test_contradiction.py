@@ -151,5 +151,5 @@ def test_a_wrong_explanation_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_is_no_problem_is_said_so() -> None:
-    with pytest.raises(TypeError, match="is no grid, formula, problem or model"):
+    with pytest.raises(TypeError, match="is not an instance to solve: parse a text"):
         dibs.why("4...")
