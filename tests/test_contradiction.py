@@ -148,8 +148,3 @@ def test_a_wrong_explanation_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(_Inquiry, "fails", fails)
     with pytest.raises(dibs.WrongSolution, match="finds a solution of what is said to fail"):
         dibs.why(Sudoku.parse("4.....1..3.....2"))
-
-
-def test_what_is_no_problem_is_said_so() -> None:
-    with pytest.raises(TypeError, match="is not an instance to solve: parse a text"):
-        dibs.why("4...")
