@@ -118,7 +118,6 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
             "--engine cadical195 --guide relational --reuse 0.5",
             "reuse = 0.5 is for dibs' own search, not for engine cadical195",
         ),
-        ("--engine kissat --guide relational", "engine kissat takes no guide: use own, glucose4, cadical195, cp-sat"),
         ("--engine glucose4 --seconds -1", "max_seconds = -1.0: it must be a number, 0 or more"),
         (
             "--engine z3",

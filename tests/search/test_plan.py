@@ -324,7 +324,6 @@ def test_what_the_nogood_search_refuses() -> None:
         ({"policy": "auto", "engine": "glucose4"}, "policy = 'auto' is for dibs' own search, not for engine glucose4"),
         ({"explicit": {"level": "naked"}, "engine": "glucose4"}, "level = 'naked' is for dibs' own search"),
         ({"engine": "chaff"}, "engine = 'chaff': choose one of own, glucose4"),
-        ({"explicit": {"guide": "sat"}, "engine": "kissat"}, "engine kissat takes no guide"),
     ],
 )
 def test_what_makes_no_sense_for_any_problem_is_refused_at_once(request_: dict[str, Any], says: str) -> None:

@@ -104,9 +104,9 @@ def solve(
     that guide at the nodes that --trigger names. calls are forward passes.
 
     --engine hands the problem to another solver. It asks --guide once, about
-    the root, for phases (glucose4, cadical195) or hints (cp-sat; kissat takes
-    no guide); --max-seconds is as ever. Its decisions are counted as nodes, its
-    conflicts as backtracks.
+    the root, for phases (glucose4, cadical195, kissat) or hints (cp-sat);
+    --max-seconds is as ever. Its decisions are counted as nodes, its conflicts
+    as backtracks.
 
     --cluster ADDRESS solves on a Ray cluster: many puzzles in batches, one
     puzzle on all its cores (docs/SEARCH.md).

@@ -11,6 +11,7 @@ import pytest
 
 import dibs
 from dibs.search.external.formula import encode
+from dibs.search.external.registry import ENGINES
 from guides import Scored, knowing
 from oddities import proves
 from peers import PROVERS
@@ -67,9 +68,10 @@ def test_kissat_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value) == "engine kissat needs passagemath-kissat: pip install 'dibs[kissat]'"
 
 
-def test_an_engine_that_takes_no_guide_refuses_one() -> None:
-    with pytest.raises(ValueError, match=r"^engine kissat takes no guide: use own, glucose4, cadical195, cp-sat$"):
-        dibs.solve(CONTRADICTION, engine="kissat", guide=Scored(knowing))
+def test_an_engine_that_takes_no_guide_refuses_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES, "glucose4", ENGINES["glucose4"]._replace(takes=""))
+    with pytest.raises(ValueError, match=r"^engine glucose4 takes no guide: use own, cadical195, kissat, cp-sat$"):
+        dibs.solve(CONTRADICTION, engine="glucose4", guide=Scored(knowing))
 
 
 def test_a_process_that_fails_is_no_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-"""Kissat: a process of its own, which reads DIMACS. It takes nothing from a guide."""
+"""Kissat: a process of its own, which reads DIMACS.
+
+It has no door for a guide, but it can be told to try True first. So a variable of which the guide wants False is written
+as its negation, and read back as that from models and proofs: these are the phases that other engines are given.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +41,12 @@ BINARY = binary()  # where the module is imported: an engine that is not install
 def run(task: Task) -> Found:
     with TemporaryDirectory(prefix="dibs-kissat-") as folder:
         formula, proof = Path(folder) / "formula.cnf", Path(folder) / "proof"
-        formula.write_text(dimacs(task.formula.variables, task.formula.clauses), "ascii")
+        wanted = [] if task.wishes is None else task.formula.literals(task.wishes)
+        written = names(task.formula.variables, wanted)
+        formula.write_text(dimacs(task.formula.variables, task.formula.clauses, written), "ascii")
         words = [str(BINARY), str(formula)]
+        if wanted:
+            words.append("--forcephase=true")
         if task.proof:
             words += [str(proof), "--no-binary"]
         if task.left() <= 0 or task.stopped():
@@ -50,17 +58,28 @@ def run(task: Task) -> Found:
         counters = {name.decode(): int(value) for name, value in COUNTER.findall(text)}
         return Found(
             status=status,
-            true=task.formula.true(_model(text)) if status is Status.SAT else None,
+            true=task.formula.true(_model(text, written)) if status is Status.SAT else None,
             decisions=counters.get("decisions", 0),
             conflicts=counters.get("conflicts", 0),
-            proof=proof.read_text("ascii").splitlines() if task.proof and status is Status.UNSAT else None,
+            proof=_proof(proof, written) if task.proof and status is Status.UNSAT else None,
             seconds=took,
         )
 
 
-def dimacs(variables: int, clauses: Sequence[Sequence[int]]) -> str:
+def names(variables: int, wanted: Sequence[int] = ()) -> dict[int, str]:
+    """How each signed variable is written: what is wanted is positive.
+
+    It says itself what a name stands for, as names of negations are negations of names.
+    """
+    sign = [1] * (variables + 1)
+    for z in wanted:
+        sign[abs(z)] = 1 if z > 0 else -1
+    return {z: str(sign[abs(z)] * z) for z in range(-variables, variables + 1)}
+
+
+def dimacs(variables: int, clauses: Sequence[Sequence[int]], written: dict[int, str]) -> str:
     """The formula as text. Not by way of `CNF`, which checks what is known to be right: a second for a large square."""
-    lines = (" ".join(map(str, [*clause, 0])) for clause in clauses)
+    lines = (" ".join([*map(written.__getitem__, clause), "0"]) for clause in clauses)
     return "\n".join([f"p cnf {variables} {len(clauses)}", *lines, ""])
 
 
@@ -88,5 +107,11 @@ def _run(words: list[str], task: Task) -> tuple[int, bytes]:
     return NO_ANSWER, b""
 
 
-def _model(text: bytes) -> list[int]:
-    return [int(z) for line in text.splitlines() if line.startswith(b"v") for z in line[1:].split()]
+def _model(text: bytes, written: dict[int, str]) -> list[int]:
+    return [int(written[int(z)]) for line in text.splitlines() if line.startswith(b"v") for z in line[1:].split()]
+
+
+def _proof(path: Path, written: dict[int, str]) -> list[str]:
+    """Its lines, about the variables of the formula and those that Kissat adds; "d" begins one that deletes a clause."""
+    back = {str(z): name for z, name in written.items()}
+    return [" ".join(back.get(word, word) for word in line.split()) for line in path.read_text("ascii").splitlines()]

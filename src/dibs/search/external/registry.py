@@ -23,7 +23,7 @@ EngineName = Literal["own", "glucose4", "cadical195", "kissat", "cp-sat"]
 ENGINES = {
     "glucose4": External("dibs.search.external.glucose", "python-sat", "sat", "phases"),
     "cadical195": External("dibs.search.external.cadical", "python-sat", "sat", "phases"),
-    "kissat": External("dibs.search.external.kissat", "passagemath-kissat", "kissat", ""),
+    "kissat": External("dibs.search.external.kissat", "passagemath-kissat", "kissat", "phases"),
     "cp-sat": External("dibs.search.external.cpsat", "ortools", "cp", "hints", clauses=False),
 }
 
