@@ -56,12 +56,14 @@ class DistilTask(TransformerTask):
     def losses(
         self, module: nn.Module, batch: Any, device: torch.device, rng: np.random.Generator, compiled: bool
     ) -> Iterator[Tensor]:
-        """Cross-entropy of the open cells with the targets."""
+        """Cross-entropy of the open cells with the targets, averaged over the second half of the loops."""
         open_, true, target = batch
         cells = (len(open_), self.of.cells, self.of.size)
         tokens = torch.from_numpy(encode(from_true(true, self.of.size), self.of.size)).to(device)
         candidates, wanted = (torch.from_numpy(part.reshape(cells)).to(device) for part in (open_, target))
-        logits = module(tokens, candidates.float()) if self.config.model.candidates else module(tokens)
+        seen = candidates.float() if self.config.model.candidates else None
         # Cells without an open value have no target: their logits must not become a minus infinity all over.
-        found = logits.float().masked_fill(~candidates & candidates.any(2, keepdim=True), -torch.inf).log_softmax(2)
-        yield -(wanted * found.masked_fill(~candidates, 0)).sum() / candidates.any(2).sum().clamp(min=1)
+        closed = ~candidates & candidates.any(2, keepdim=True)
+        logits = module(tokens, seen, last=-(-self.config.model.loops // 2)).float()
+        found = logits.masked_fill(closed, -torch.inf).log_softmax(-1).masked_fill(~candidates, 0)
+        yield -(wanted * found).sum() / (len(found) * candidates.any(2).sum().clamp(min=1))

@@ -75,10 +75,11 @@ class Transformer(nn.Module):
             self.register_buffer("shared", torch.from_numpy(_shared(cells, size)), persistent=False)
         self._initialise()
 
-    def forward(self, tokens: Tensor, candidates: Tensor | None = None) -> Tensor:
+    def forward(self, tokens: Tensor, candidates: Tensor | None = None, last: int = 0) -> Tensor:
         """Logits [n, cells, size] of the digits, from tokens int64 [n, cells].
 
-        `candidates` float32 [n, cells, size]: 1 where a value is open; for a module that sees them.
+        `candidates` float32 [n, cells, size]: 1 where a value is open; for a module that sees them. `last`: the logits
+        after each of the last so many loops instead, [last, n, cells, size].
         """
         places = torch.arange(tokens.shape[1], device=tokens.device)
         h = self.token(tokens) + self.position(places)
@@ -86,10 +87,16 @@ class Transformer(nn.Module):
             h = h + self.open(candidates)
         h = self.drop(h)
         bias = self.bias()
-        for _ in range(self.loops):
+        found = []
+        for loop in range(self.loops):
             for block in self.blocks:
                 h = block(h, bias)
-        # The head is the token embedding, as in GPT-2. Only digits can be an answer: their logits are all that is kept.
+            if loop >= self.loops - max(last, 1):
+                found.append(self._head(h))
+        return torch.stack(found) if last else found[0]
+
+    def _head(self, h: Tensor) -> Tensor:
+        """It is the token embedding, as in GPT-2. Only digits can be an answer: their logits are all that is kept."""
         return F.linear(self.norm(h), self.token.weight)[:, :, self.digits]
 
     def bias(self) -> Tensor | None:
