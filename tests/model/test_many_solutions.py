@@ -3,16 +3,14 @@
 from itertools import pairwise
 
 import numpy as np
-import pytest
 
-from dibs import CNF
 from dibs.generate import sat
 from dibs.guide.graph import graph_of, groups_of
 from dibs.model.config import Data
 from dibs.model.labelled import joined, reduced
-from dibs.model.many_solutions import load, solutions, states_of
+from dibs.model.many_solutions import load, states_of
 
-FORMULAS = Data(formulas=6, variables=(5, 25), solutions=8, held=0.5)
+FORMULAS = Data(formulas=6, variables=(8, 40), solutions=8, held=0.5)
 
 
 def test_targets_are_shares_of_solutions() -> None:
@@ -37,14 +35,6 @@ def test_states_depend_on_the_seed_only() -> None:
     assert told[-1][1:] == (6, 6)
     other = Data(**{**vars(FORMULAS), "seed": 2})
     assert first.fingerprint() != load(other, lambda *_: None).fingerprint()
-
-
-@pytest.mark.parametrize("formula", list(sat(3, variables=15, satisfiable=True, seed=1)))
-def test_solutions_are_different_and_right(formula: CNF) -> None:
-    found = solutions(formula, 16, 0)
-    assert len(np.unique(found, axis=0)) == len(found) > 0
-    for true in found:
-        assert formula.violation(formula.decode(np.flatnonzero(true))) is None
 
 
 def test_a_reduced_state_has_the_same_graph() -> None:

@@ -165,6 +165,9 @@ def test_what_is_no_network_is_refused_in_a_line(run: Path, tmp_path: Path) -> N
     ):
         with pytest.raises(InputError, match=says):
             train(rota, 0.05, tmp_path / "none", instances=8, steps=2, network=network)  # type: ignore[arg-type]
+    for more in ({"segments": 2}, {"start": "relational-deep"}):
+        with pytest.raises(ValueError, match="is for our network: one of your own is trained"):
+            train(rota, 0.05, tmp_path / "none", instances=8, steps=2, network=Tiny, **more)
     with pytest.raises(ValueError, match=r"the network returned torch.float32 \[\d+, 1\]; asked were logits \[\d+\]"):
         train(rota, 0.05, tmp_path / "misshapen", instances=8, steps=2, network=Misshapen)
     card = json.loads((run / "guide" / CARD).read_text())

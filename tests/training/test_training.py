@@ -20,7 +20,7 @@ import dibs
 import dibs.solving
 from dibs import generate
 from dibs.guide import load_guide
-from dibs.guide.card import find
+from dibs.guide.card import find, verify
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.graph import KINDS
 from dibs.model.labelled import OwnState
@@ -31,6 +31,7 @@ from dibs.problem import InputError, Instance
 from dibs.search.root import roots
 from dibs.training import export_states, judge_guide, page, train
 from dibs.training.affordable import affordable
+from dibs.training.record import Decided
 from dibs.training.run import LEAST, _Run
 from dibs.training.source import collect
 from dibs.training.verdict import WITH, WITHOUT, Times, Verdict
@@ -65,6 +66,12 @@ def committees(seed: int) -> dibs.Model:
         a, b, c = rng.choice(12, 3, replace=False)
         model.at_least(1, [person[a], ~person[b], ~person[c]], role="quarrel")
     return model
+
+
+def a_run(source: Any, folder: Path, workers: int = 1, report: Any = lambda now: None, **wanted: Any) -> _Run:
+    """A run before its first phase."""
+    resume = wanted.pop("resume", False)
+    return _Run(source, Decided(**{"minutes": 1, **wanted}), folder, workers, resume, report)
 
 
 @pytest.fixture(scope="module")
@@ -198,7 +205,7 @@ def test_workers_do_not_change_what_is_learned(tmp_path: Path, monkeypatch: pyte
         return model
 
     def learned(workers: int) -> tuple[list[bytes], str]:
-        one = _Run(some, 1, tmp_path / str(workers), 0, workers, 24, 4, resume=False, report=lambda now: None)
+        one = a_run(some, tmp_path / str(workers), workers, instances=24, steps=4)
         known = one._solve()
         kinds = {(found.solved, found.refuted) for found in known}
         assert kinds == {(True, False), (False, True), (False, False)}
@@ -207,9 +214,44 @@ def test_workers_do_not_change_what_is_learned(tmp_path: Path, monkeypatch: pyte
     assert learned(1) == learned(2) == learned(3)
 
 
+def test_a_run_in_segments_begins_with_a_guide_and_thinks_for_longer(run: Path, tmp_path: Path) -> None:
+    """As long a look costs more than a short one, it is for those who say so: all that was said is on the card."""
+
+    class Enough(Exception):
+        pass
+
+    def stop(now: Any) -> None:
+        if now.phase == "learn" and now.share and now.share > 0.3:
+            raise Enough
+
+    def again(folder: str, **said: Any) -> dict[str, Any]:
+        train(rows_and_columns, 0.05, tmp_path / folder, instances=16, steps=3, **said)
+        return load_file(tmp_path / folder / "guide" / "model.safetensors")
+
+    long = {"segments": 3, "start": str(run)}
+    with pytest.raises(Enough):
+        again("cut", **long, report=stop)
+    for other in ({}, {"segments": 3}, {"segments": 2, "start": str(run)}):
+        with pytest.raises(InputError, match=r"is a run with segments = 3, start = '.*': take another --out"):
+            again("cut", **other, resume=True)
+    cut, whole = again("cut", **long, resume=True), again("whole", **long)
+    assert all(np.array_equal(cut[name], whole[name]) for name in whole)
+    card = verify(tmp_path / "whole" / "guide")
+    assert (card.config["rounds"], card.config["trained_rounds"]) == (36, 36)
+    assert card.config["settled"] > 0
+    assert card.config["width"] == verify(run / "guide").config["width"], "that of the guide that it began with"
+    begun = load_file(run / "guide" / "model.safetensors")
+    nothing = again("nothing", segments=3, seed=1)  # with other random weights than `run` began with
+
+    def apart(one: dict[str, Any], other: dict[str, Any]) -> float:
+        return sum(float(np.abs(one[name] - other[name]).sum()) for name in one)
+
+    assert apart(whole, begun) < 0.5 * apart(nothing, begun)
+
+
 def test_the_width_goes_by_the_roots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Most asks are about roots: where these are large, the network is narrow, however small the states below are."""
-    one = _Run(rows_and_columns, 1, tmp_path, 0, 1, 12, 4, resume=False, report=lambda now: None)
+    one = a_run(rows_and_columns, tmp_path, instances=12, steps=4)
     known = one._solve()
     sizes = roots(one.learned, "hidden").open.sum(axis=1)
     large = float(np.median(sizes[sizes > 0]))
@@ -259,8 +301,8 @@ def test_a_slow_generator_leaves_time_to_learn(tmp_path: Path, monkeypatch: pyte
 
     def taken(minutes: float, resume: bool = False, instances: int | None = None) -> int:
         folder = tmp_path / f"{minutes} {instances}"
-        one = _Run(slow, minutes, folder, 0, 1, instances, None, resume, lambda now: None)
-        one._write()
+        one = a_run(slow, folder, resume=resume, minutes=minutes, instances=instances)
+        one.decided.write(folder)
         return len(one.given.instances)
 
     assert taken(30.0) == 60, "180 of 1,800 seconds"
@@ -457,6 +499,12 @@ def test_what_cannot_be_learned_from_is_refused_in_a_line(tmp_path: Path) -> Non
         train(rows_and_columns, 1, tmp_path / "none", steps=0)
     with pytest.raises(ValueError, match="seed = -1: it must be a whole number, 0 or more"):
         train(rows_and_columns, 1, tmp_path / "none", seed=-1)
+    with pytest.raises(ValueError, match="segments = 0: it must be a whole number, 1 or more"):
+        train(rows_and_columns, 1, tmp_path / "none", segments=0)
+    with pytest.raises(InputError, match="relational: has learned other kinds of groups than these instances have"):
+        train(rows_and_columns, 1, tmp_path / "none", start="relational")
+    with pytest.raises(InputError, match="only relational ones are trained on"):
+        train(rows_and_columns, 1, tmp_path / "none", start="transformer")
     with pytest.raises(InputError, match=r"it ends the program \(3\)"):
         collect(lambda seed: sys.exit(3), 5)
     with pytest.raises(InputError, match="at least 5 are needed"):
@@ -683,7 +731,7 @@ def test_instances_without_a_solution_are_learned_from(tmp_path: Path) -> None:
         return model
 
     heard: list[str] = []
-    run = _Run(some, 1, tmp_path / "run", 0, 1, 20, 4, resume=False, report=lambda now: heard.append(now.line))
+    run = a_run(some, tmp_path / "run", report=lambda now: heard.append(now.line), instances=20, steps=4)
     known = run._solve()
     assert "without a solution" in heard[-1]
     without = [one for one in known if one.refuted]

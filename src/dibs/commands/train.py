@@ -37,6 +37,11 @@ def train(
     instances: Annotated[int | None, Parameter(help="instances: how many; default: by time")] = None,
     steps: Annotated[int | None, Parameter(help="instances: steps of training; default: by time")] = None,
     seed: Annotated[int | None, Parameter(help="instances: of everything that is drawn; default: 0")] = None,
+    segments: Annotated[
+        int | None,
+        Parameter(help="instances: above 1, the guide may think for so many times 12 rounds; see docs/OWN_GUIDES.md"),
+    ] = None,
+    start: Annotated[str | None, Parameter(help="instances: a guide whose weights are the beginning")] = None,
     network: Annotated[
         str | None, Parameter(help="instances: module:Class of your own in place of ours; see docs/OWN_GUIDES.md")
     ] = None,
@@ -82,8 +87,9 @@ def train(
         raise Refused(f"dibs: threads = {threads}: it must be a whole number, 1 or more")
     torch.set_num_threads(threads)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends jobs on a cluster; as Ctrl-C
-    said = {"minutes": minutes, "instances": instances, "steps": steps, "seed": seed, "network": network}
-    said = {name: one for name, one in said.items() if one is not None}  # of a run on instances
+    given: dict[str, Any] = {"minutes": minutes, "instances": instances, "steps": steps, "seed": seed}
+    given |= {"segments": segments, "start": start, "network": network}
+    said = {name: one for name, one in given.items() if one is not None}  # of a run on instances
     if _are_instances(source):
         if data is not None or set_:
             raise Refused(f"dibs: {'--data' if data else '--set'} is for a configuration, and {source} is none")

@@ -18,6 +18,7 @@ from dibs.guide.card import NO_FEATURES, OwnFeatures
 from dibs.guide.graph import KINDS, groups_of
 from dibs.model.config import Data
 from dibs.model.labelled import Labelled, State, reduced
+from dibs.model.own_states import known_of
 from dibs.problem import CNF
 from dibs.problem.structure import Level
 from dibs.search.options import Options, Tie
@@ -68,7 +69,7 @@ def states_of(data: Data, number: int) -> Iterator[State]:
     least, most = np.log(data.variables)
     variables = round(float(np.exp(rng.uniform(least, most))))
     [formula] = sat(1, variables=variables, satisfiable=True, distinct=True, seed=int(rng.integers(2**40)))
-    known = solutions(formula, data.solutions, int(rng.integers(2**40)))
+    known = known_of(formula, data.solutions, int(rng.integers(2**40))).solutions
     groups = groups_of(formula.structure)
     for solution in known[rng.permutation(len(known))[:WALKS]]:
         tie = TIES[rng.integers(len(TIES))]
@@ -76,16 +77,6 @@ def states_of(data: Data, number: int) -> Iterator[State]:
             agreeing = known[~(true & ~known).any(axis=1)]
             target = agreeing[:, open_].mean(axis=0, dtype=np.float32)
             yield State(reduced(groups, open_, true), candidates[open_], target)
-
-
-def solutions(formula: CNF, count: int, seed: int) -> Bools:
-    """[k, L] different solutions, at most `count`, from searches with random orders."""
-    from dibs.search.tree.search import TreeSearch
-
-    engine = TreeSearch([formula] * count, Options(level=LEVEL["cnf"], tie="impact", order="random", seed=seed))
-    engine.run()
-    found: Bools = np.unique(engine.true(), axis=0)
-    return found[found.any(axis=1)]
 
 
 def _walk(formula: CNF, solution: Bools, tie: Tie, seed: int) -> Iterator[tuple[Bools, Bools, Bools]]:

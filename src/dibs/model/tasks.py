@@ -33,7 +33,8 @@ from dibs.problem.structure import LEVELS
 from dibs.search.probe import probe
 
 CALIBRATED = 1_000  # held-out puzzles of a source that a guide is calibrated on, at most
-JUDGED = 256  # states with several solutions that are judged at once
+JUDGED = 256  # states with several solutions that are judged at once,
+MOST_JUDGED = 40_000_000  # and rounds of their open literals; of more states, every second is judged, or third, ...
 SEGMENTS = 4  # that a state has on the average, at least: a step draws its states by it
 CHUNK = 16  # batches that are drawn at once: states are made by the engine, which likes many
 
@@ -335,8 +336,12 @@ class ManySolutionsTask(_Segmented):
         the share of the known solutions that have it [n]."""
         module.eval()
         sure, shares = [], []
-        for at in range(0, self.many.held, JUDGED):
-            states = self.many.states[at : min(at + JUDGED, self.many.held)]
+        held = self.many.states[: self.many.held]
+        model = self.config.model
+        effort = max(model.rounds, model.inference_rounds) * sum(len(state.target) for state in held)
+        held = held[:: max(1, -(-effort // MOST_JUDGED))]
+        for at in range(0, len(held), JUDGED):
+            states = held[at : at + JUDGED]
             scores = self.scores(module, Batch(self._graph(states), next(module.parameters()).device))
             ends = np.cumsum([len(state.target) for state in states])
             for state, own in zip(states, np.split(scores, ends[:-1]), strict=True):

@@ -15,7 +15,6 @@ import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from io import BytesIO
 from math import inf
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dibs.guide.card import Card, find, verify
 from dibs.guide.graph import own_features
 from dibs.model.labelled import Labelled
 from dibs.model.many_solutions import LEVEL, ManySolutions
@@ -34,7 +34,7 @@ from dibs.problem import InputError, Instance
 from dibs.ranges import checked_number
 from dibs.training.affordable import affordable
 from dibs.training.calibration import held_out
-from dibs.training.record import Decided, Report, Trained
+from dibs.training.record import Decided, Report, Trained, begun, taken_by
 from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
 from dibs.wording import plural
@@ -58,6 +58,8 @@ SOLUTIONS = 8  # of an instance
 NODES = 20_000  # of a search for one
 WIDTHS = ((400, 32), (10**9, 16))  # of the hidden state, for so many literals open at the root, where most asks are
 ROUNDS, BATCH, LEARNING = 12, 16, 4e-3
+UPDATES, SLOWER = 64, 1e-3  # of a step where hidden states are carried over, and the learning rate there
+SETTLED = 0.3  # a guide that may think for long needs no more rounds where log-probabilities change by less
 LIMIT = 10.0  # seconds for an instance in the verdict, at most;
 LIMITS = 80  # there is time for so many limits
 
@@ -73,6 +75,8 @@ def train(
     workers: int | None = None,
     instances: int | None = None,
     steps: int | None = None,
+    segments: int = 1,
+    start: str = "",
     network: type[Network] | str | None = None,
     resume: bool = False,
     report: Callable[[Report], None] | None = None,
@@ -87,6 +91,9 @@ def train(
         workers: threads that solve; as many as there are cores.
         instances: how many, in place of what there is time for.
         steps: of training, in place of what there is time for; with both, the guide is the same to the bit.
+        segments: more than one: the guide learns to think for up to so many times 12 rounds, where a state needs it.
+            Then a step has 64 updates.
+        start: a guide whose weights are the beginning, by name or folder.
         network: your own in place of ours, a subclass of `dibs.guide.network.Network` or its "module:Class".
         resume: go on with the run in that folder.
         report: called with what is going on; a notebook shows it as a line.
@@ -99,8 +106,8 @@ def train(
     """
     if not 0 < minutes < float("inf"):
         raise ValueError(f"minutes = {minutes!r}: it must be above 0")
-    given = {"seed": (seed, 0), "workers": (workers, 1), "instances": (instances, FEWEST), "steps": (steps, 1)}
-    for name, (value, least) in given.items():
+    given = {"seed": (seed, 0), "workers": (workers, 1), "instances": (instances, FEWEST)}
+    for name, (value, least) in {**given, "steps": (steps, 1), "segments": (segments, 1)}.items():
         if value is not None:
             checked_number(name, value, least, None, whole=True)
     folder = Path(out) if out is not None else Path("runs") / "own"
@@ -110,47 +117,49 @@ def train(
         def report(now: Report) -> None:
             show(now.line or now.phase, now.share, now.loss)
 
-    cores = workers or os.cpu_count() or 1
-    return _Run(source, minutes, folder, seed, cores, instances, steps, resume, report, network)()
+    said: dict[str, Any] = {"solved": instances, "steps": steps, "segments": segments, "start": start}
+    wanted = Decided(minutes=minutes, seed=seed, instances=instances, **said)
+    return _Run(source, wanted, folder, workers or os.cpu_count() or 1, resume, report, network)()
 
 
 class _Run:
     def __init__(
         self,
         source: Source,
-        minutes: float,
+        wanted: Decided,
         folder: Path,
-        seed: int,
         workers: int,
-        instances: int | None,
-        steps: int | None,
         resume: bool,
         report: Callable[[Report], None],
         network: type[Network] | str | None = None,
     ) -> None:
+        self.folder, self.workers, self.report = folder, workers, report
         self.network: type[Network] | None = None
-        name = None
         if network is not None:
             from dibs.guide.network import network_and_name
 
-            self.network, name = network_and_name(network)
-        self.folder, self.workers, self.resume, self.report = folder, workers, resume, report
-        wanted = instances or int(np.clip(RATE * minutes, LEAST, MOST))
+            self.network, wanted.network = network_and_name(network)
+            if wanted.start or wanted.segments > 1:
+                said = f"start = {wanted.start!r}" if wanted.start else f"segments = {wanted.segments}"
+                raise ValueError(f"{said} is for our network: one of your own is trained from nothing, in one segment")
+        first = _first_card(wanted.start) if wanted.start else None
+        if first is not None:
+            wanted.width = int(first.config["width"])
         begin = monotonic()
-        end = begin + (60 * SHARES["read"] * minutes if instances is None else inf)
-        taken = self._taken()  # by a run that goes on; a new one takes what there is time for
+        end = begin + (inf if wanted.instances else 60 * SHARES["read"] * wanted.minutes)
+        taken = taken_by(folder)  # by a run that goes on; a new one takes what there is time for
 
         def enough(found: int) -> bool:
             return found == taken if taken else found >= LEAST and monotonic() >= end
 
-        self.given: Collected = collect(source, wanted, enough)
-        self.decided = self._begin(
-            Decided(self.given.label, minutes, seed, wanted, instances is not None, name, instances, steps)
-        )
+        most = wanted.instances or int(np.clip(RATE * wanted.minutes, LEAST, MOST))
+        self.given: Collected = collect(source, most, enough)
+        wanted.source = self.given.label
+        self.decided = begun(folder, wanted, resume)
         self.decided.taken = len(self.given.instances)
         spent = self.decided.seconds
         spent["read"] = spent.get("read", 0.0) + monotonic() - begin  # or generate
-        order = np.random.default_rng((seed, 1)).permutation(len(self.given.instances))
+        order = np.random.default_rng((wanted.seed, 1)).permutation(len(self.given.instances))
         tested = min(max(1, round(TESTED * len(order))), MOST_TESTED)
         if len(order) < FEWEST:
             why = f"; {self.given.faults[-1]}" if self.given.faults else ""
@@ -161,42 +170,19 @@ class _Run:
         self.tested = [self.given.instances[i] for i in order[:tested]]
         self.learned = [self.given.instances[i] for i in order[tested:]]
         self.features = own_features(one.structure for one in self.learned)
+        if first is not None and (first.kinds, first.features) != (self.given.kinds, self.features):
+            what = "features" if first.kinds == self.given.kinds else "kinds of groups"
+            raise InputError(f"has learned other {what} than these instances have: leave out start", wanted.start)
         if self.decided.solved is not None:
             self.decided.solved = min(self.decided.solved, len(self.learned))
 
-    def _taken(self) -> int | None:
-        """How many instances an interrupted run had taken."""
-        path = self.folder / "run.json"
-        found = json.loads(path.read_text(encoding="utf-8")).get("taken") if path.exists() else None
-        return None if found is None else int(found)
-
-    def _begin(self, fresh: Decided) -> Decided:
-        """What an interrupted run had decided, or a new record."""
-        path = self.folder / "run.json"
-        if not path.exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / "known").mkdir(exist_ok=True)
-            return fresh
-        if not self.resume:
-            raise InputError("holds a run already: go on with --resume, or take another --out", str(self.folder))
-        found = Decided(**json.loads(path.read_text(encoding="utf-8")))
-        if (found.source, found.seed, found.instances) != (fresh.source, fresh.seed, fresh.instances):
-            raise InputError("is a run on other instances: take another --out", str(path))
-        if found.network != fresh.network:
-            raise InputError(f"is a run of the network {found.network or 'of dibs'}: take another --out", str(path))
-        found.minutes = fresh.minutes
-        return found
-
-    def _write(self) -> None:
-        write(self.folder / "run.json", json.dumps(asdict(self.decided), indent=2).encode() + b"\n")
-
     def __call__(self) -> Trained:
-        self._write()
+        self.decided.write(self.folder)
         for fault in self.given.faults:
             self.report(Report("read", line=fault))
         found = f"{len(self.given.instances)} instances, {len(self.tested)} of them for the verdict only"
         self.report(Report("read", line=f"{self.given.label}: {found}"))
-        if self._left("read") <= 0 and not self.decided.fixed:
+        if self._left("read") <= 0 and not self.decided.instances:
             self.report(Report("read", line="it took long to get these: a quicker source leaves more time to learn"))
         for what, names in self.features.as_dict().items():
             if names:
@@ -221,7 +207,7 @@ class _Run:
             return work()
         finally:
             self.decided.seconds[phase] = before + monotonic() - begin
-            self._write()
+            self.decided.write(self.folder)
 
     # Solving
 
@@ -288,7 +274,7 @@ class _Run:
         if self.decided.first is None:
             given = self.decided.steps  # if it is fixed, the first guide has half as many
             self.decided.first = -(-given // 2) if given else affordable(self._task(sources), self._left("first"))
-            self._write()
+            self.decided.write(self.folder)
         self._train(self.folder / "first", self.decided.first, sources)
 
     def _again(self, known: list[Known], hard: list[int]) -> list[Known]:
@@ -303,7 +289,7 @@ class _Run:
         for done, number in enumerate(hard[:count]):
             more[number] = self._kept(f"{number:05}-again", number, find)
             self.report(Report("again", done / count))
-            if self.decided.again is None and not self.decided.fixed and monotonic() > end:
+            if self.decided.again is None and not self.decided.instances and monotonic() > end:
                 count = done + 1
                 break
         self.decided.again = count
@@ -346,10 +332,14 @@ class _Run:
     def _config(self, steps: int, start: str = "") -> Config:
         from dibs.model.config import Config
 
-        model = {"width": self.decided.width, "rounds": ROUNDS}
-        train: dict[str, Any] = {"steps": steps, "batch": BATCH, "seed": self.decided.seed, "start": start}
+        model: dict[str, Any] = {"width": self.decided.width, "rounds": ROUNDS}
+        train: dict[str, Any] = {"steps": steps, "batch": BATCH, "seed": self.decided.seed}
+        train["start"] = start or self.decided.start
         rate = self.network.rate if self.network else LEARNING
         train |= {"warmup": 20, "lr": rate, "decay": 0.5, "ema": 0.995}
+        if self.decided.segments > 1:
+            model |= {"inference_rounds": ROUNDS * self.decided.segments, "settled": SETTLED}
+            train |= {"updates": UPDATES, "segments": self.decided.segments, "lr": SLOWER, "warmup": 1, "ema": 0.999}
         train |= {"validate": max(1, steps // 10), "checkpoint": max(1, min(50, steps // 10))}
         return Config.of(self.given.function or self.folder.name, {"model": model, "train": train}, "training")
 
@@ -357,7 +347,7 @@ class _Run:
         if self.decided.steps is None:
             left = 60 * (1 - SHARES["judge"]) * self.decided.minutes - self.decided.spent
             self.decided.steps = affordable(self._task(sources), left)
-            self._write()
+            self.decided.write(self.folder)
         first = self.folder / "first" / "guide"
         self._train(self.folder, self.decided.steps, sources, str(first) if first.exists() else "")
 
@@ -391,6 +381,14 @@ class _Run:
             training=self.decided.spent,
             progress=lambda done, of: self.report(Report("judge", done / of)),
         )
+
+
+def _first_card(guide: str) -> Card:
+    """Of a guide that is to be trained on."""
+    card = verify(find(guide))
+    if card.kind != "relational":
+        raise InputError(f"is a guide of kind {card.kind}: only relational ones are trained on", guide)
+    return card
 
 
 def hash_of(*numbers: int) -> int:

@@ -1,7 +1,7 @@
 """Kissat: a process of its own, which reads DIMACS.
 
-It has no door for a guide, but it can be told to try True first. So a variable of which the guide wants False is written
-as its negation, and read back as that from models and proofs: these are the phases that other engines are given.
+It has no door for a guide, but it can be told to try True first. So a variable of which the guide wants False is
+written as its negation, and read back as that from models and proofs: the phases that other engines are given.
 """
 
 from __future__ import annotations
@@ -112,6 +112,6 @@ def _model(text: bytes, written: dict[int, str]) -> list[int]:
 
 
 def _proof(path: Path, written: dict[int, str]) -> list[str]:
-    """Its lines, about the variables of the formula and those that Kissat adds; "d" begins one that deletes a clause."""
+    """Its lines, about the variables of the formula and those that Kissat adds; "d" is before a clause it deletes."""
     back = {str(z): name for z, name in written.items()}
     return [" ".join(back.get(word, word) for word in line.split()) for line in path.read_text("ascii").splitlines()]
