@@ -25,15 +25,17 @@ from dibs.interrupt import plain_interrupts
 from dibs.wording import one_line
 
 HELP = """\
-An exact solver for Sudokus, Latin squares and SAT formulas that shows what
-its search cost. A guide may say which value is tried first: it can make the
-search quick or slow, never wrong.
+An exact solver for Sudokus, Latin squares, formulas and problems of your own,
+that shows what its search cost. A guide, which has learned from instances, may
+say which value is tried first: it can make the search quick or slow, never
+wrong.
 
 For example:
   dibs solve 4.....1..3.....2
-  dibs solve puzzles.txt --level naked --order lcv --json
+  dibs solve formula.cnf --proof formula.drat
   dibs generate sudoku 100 --givens 24-28 --seed 1 --output puzzles.txt
   dibs why 44.............
+  dibs train my-instances/ --minutes 20 --out my-guide
   dibs bench baselines
   dibs model eval relational --puzzles sample17
 """

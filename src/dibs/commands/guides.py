@@ -15,7 +15,8 @@ def guides(
 ) -> int:
     """The guides that come with dibs, and those in folders that you name.
 
-    For each: the problems that it takes, its size, and what it was trained on.
+    For each: the problems that it takes, and its size. `dibs model info` says
+    what one was trained on.
 
     For example:
       dibs guides
@@ -35,10 +36,11 @@ def guides(
         for one in found:
             print(encoder.dumps(one))
         return 0
-    table = Table("guide", "takes", "kind", "parameters", "trained", box=None, padding=(0, 2, 0, 0))
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("guide", no_wrap=True)  # its name is what one types
+    for name in ("takes", "kind", "parameters"):
+        table.add_column(name, overflow="fold")
     for one in found:
-        table.add_row(
-            one["guide"], takes(one), one["kind"], f"{one['parameters']:,}", str(one["trained"].get("config", ""))
-        )
+        table.add_row(one["guide"], takes(one), one["kind"], f"{one['parameters']:,}")
     Console().print(table)
     return 0

@@ -41,7 +41,10 @@ COMPILING = "compiling the search kernel (once; later starts use the cache)"
 
 LOADING = "loading the guide"
 
-_TAKES = ", ".join(f"{engine.takes} to {name}" for name, engine in ENGINES.items() if engine.takes)
+_TAKES = "; ".join(
+    f"{what} to {', '.join(name for name, engine in ENGINES.items() if engine.takes == what)}"
+    for what in dict.fromkeys(engine.takes for engine in ENGINES.values() if engine.takes)
+)
 _ENGINE = f"what searches: dibs itself or another solver; a guide gives {_TAKES}"
 
 
@@ -65,13 +68,14 @@ def solve(
 ) -> int:
     """Solve a puzzle, or every puzzle of one or more files.
 
-    A file may hold puzzles one on a line, as grids, as CSV, or one DIMACS
-    formula, and may be packed with gzip or xz.
+    A file may hold puzzles one on a line, as grids or as CSV, one formula
+    (DIMACS, KNF, OPB) or one problem as m.save writes it, and may be packed
+    with gzip or xz.
 
     One puzzle is answered with its grid and what the search cost. Of many,
     each is a line LINE STATUS SOLUTION, where LINE is where it begins (of
-    several files FILE:LINE); a summary goes to standard error. A formula is answered as in SAT competitions, with the
-    exit codes 10, 20 and 0. Bad input or options: exit code 2; so is a puzzle
+    several files FILE:LINE); a summary goes to standard error. A formula is
+    answered as in SAT competitions, with the exit codes 10, 20 and 0. Bad input or options: exit code 2; so is a puzzle
     of many that could not be solved, after all others.
 
     --json has the fields id (LINE), status, solution, nodes, backtracks, asks,

@@ -29,7 +29,7 @@ def large_sudoku(seed: int) -> Sudoku:
 
 
 def sat(seed: int) -> CNF:
-    """Satisfiable random 3-SAT formulas at the threshold with 5 to 100 variables, evenly on a log scale."""
+    """Satisfiable random 3-SAT formulas at the threshold with 5 to 200 variables, evenly on a log scale."""
     rng = np.random.default_rng((seed, 3))
-    variables = round(float(np.exp(rng.uniform(np.log(5), np.log(100)))))
+    variables = round(float(np.exp(rng.uniform(np.log(5), np.log(200)))))
     return next(random_sat(1, variables=variables, satisfiable=True, distinct=True, seed=int(rng.integers(PLACES))))
