@@ -57,3 +57,14 @@ def test_an_unknown_variable_is_named() -> None:
     m.boolean("a")
     with pytest.raises(KeyError, match="'b' is no variable of the solution"):
         m.solve()["b"]
+
+
+def test_printed_outcomes_show_what_was_found_and_what_it_cost() -> None:
+    cost, *rows = str(dibs.solve(dibs.Latin([1, 0, 0, 0]))).splitlines()
+    assert cost.startswith("SAT: ")
+    assert rows == ["1 2", "2 1"]
+    m = dibs.Model()
+    m.choice("seat of Ann", [3])
+    assert str(m.solve()).splitlines()[1:] == ["seat of Ann = 3"]
+    assert str(dibs.solve(dibs.Latin([1, 1, 0, 0]))).startswith("UNSAT: ")
+    assert len(str(dibs.solve(dibs.CNF(2, [[1], [2]]))).splitlines()) == 2

@@ -12,7 +12,7 @@ from dibs.problem.symbols import Cell
 
 
 class Filled(str):
-    """A line of text in every respect; `array` has its numbers, and notebooks show rows.
+    """A line of text in every respect; `array` has its numbers, `grid` its rows as text, which notebooks show.
 
     It is no array itself: lines are compared, hashed and written as JSON, and NumPy takes whatever is a `str` for text.
     """
@@ -26,10 +26,15 @@ class Filled(str):
         size = isqrt(len(parts))
         return np.array([Cell(part, 1, 1).value for part in parts], np.int64).reshape(size, size)
 
+    @property
+    def grid(self) -> str:
+        """A line of text for each row, for people to read."""
+        width = len(str(len(self.array)))
+        return "\n".join(" ".join(f"{value:{width}}" for value in row) for row in self.array.tolist())
+
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """How IPython and notebooks show it."""
-        width = len(str(len(self.array)))
-        printer.text("\n".join(" ".join(f"{value:{width}}" for value in row) for row in self.array.tolist()))
+        printer.text(self.grid)
 
     def _repr_html_(self) -> str:
         """The same as a table, for notebooks."""

@@ -79,9 +79,21 @@ class Outcome:
         except KeyError:
             raise KeyError(f"{variable!r} is no variable of the solution") from None
 
+    @property
+    def _cost(self) -> str:
+        return f"{self.status}: {self.nodes:,} nodes, {self.seconds + self.guide_seconds:.3g} s, {self.search}"
+
+    def __str__(self) -> str:
+        """How `print` shows it: what was found at what cost, and the solution as a grid, or a variable on each line."""
+        if self.solution is None:
+            return self._cost
+        if isinstance(self.solution, dict):
+            return "\n".join([self._cost, *(f"{name} = {value}" for name, value in self.solution.items())])
+        return f"{self._cost}\n{getattr(self.solution, 'grid', self.solution)}"
+
     def _repr_html_(self) -> str:
         """How notebooks show it: what was found at what cost, and the solution as they show that."""
-        line = f"{self.status}: {self.nodes:,} nodes, {self.seconds + self.guide_seconds:.3g} s, {self.search}"
+        line = self._cost
         if self.solution is None:
             return f"<p>{escape(line)}</p>"
         if isinstance(self.solution, dict):
