@@ -56,10 +56,15 @@ def kinds(p: Problem) -> Ints | None:
     return group if (used.sum(axis=0) <= 1).all() else None
 
 
+def walkable(p: Problem) -> bool:
+    """Whether it may have lines: each literal is in three groups."""
+    return bool((np.diff(p.literal_start) == 3).all())
+
+
 def lines(p: Problem, open_: NDArray[np.bool_]) -> Lines | None:
     """The lines of a problem as far as literals are `open_` [L]; None where it has none, or too long ones."""
     group = kinds(p)
-    if group is None or group.shape[1] != 3 or not open_.any():
+    if group is None or not walkable(p) or not open_.any():
         return None
     literals = np.flatnonzero(open_)
     cells, cell = np.unique(group[literals, 0], return_inverse=True)

@@ -22,6 +22,7 @@ from dibs.search.nogoods.alldifferent import unmatched
 from dibs.search.nogoods.dives import GROUPS, Dives
 from dibs.search.nogoods.layout import completed, ordered, reduced
 from dibs.search.nogoods.lemmas import room
+from dibs.search.nogoods.lines import walkable
 from dibs.search.nogoods.walker import Walker
 from dibs.search.options import Options
 from dibs.search.outcome import Outcome, Status, verified
@@ -154,6 +155,9 @@ class Search:
 
     def _walk(self, stopped: Callable[[], bool]) -> None:
         """Walk for a while, a slice of time after the other. What a walk has solved, the search follows."""
+        if not walkable(self.problem):
+            self._dives.walks = False
+            return
         begin = clock()
         if self._walker is None:
             self._to_root(stopped)
