@@ -262,7 +262,7 @@ def test_help_teaches(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "160")  # a flag's names stay on one line, and so does its help
     top = run("--help")
     assert top.code == 0
-    assert top.out.count("\n  dibs ") == 6
+    assert top.out.count("\n  dibs ") == 7
     assert run().out == top.out
     text = " ".join(run("solve", "--help").out.replace("│", " ").split())
     for field in [*fields(dibs.Options), *fields(Guidance)]:
