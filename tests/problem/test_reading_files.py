@@ -240,6 +240,20 @@ def test_missing_file_directory_and_bad_arguments(tmp_path: Path) -> None:
         read_instances("-", "sudoku", (1, 9))
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.cnf", "p cnf 1 1\n1 0\n"),
+        ("x.opb", "+1 x1 >= 1 ;\n"),
+        ("x.txt", '{"dibs": "problem", "version": 1, "literals": 1}'),
+    ],
+)
+def test_a_box_of_what_has_none(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match="box is for Sudokus, not for family"):
+        list(read_instances(tmp_path / name, box=(3, 3)))
+
+
 def test_input_error_text_and_pickle() -> None:
     error = InputError("is odd", "f", 2, 3)
     assert str(error) == "f:2:3: is odd"

@@ -129,6 +129,13 @@ def test_zero_padded_numbers_and_groups_of_zeros() -> None:
         ("." * 80, 1, 80, "80 cells; expected a square number of a Sudoku size, e.g. 81 (9x9)"),
         ("1", 1, 1, "1 cell; expected a square number of a Sudoku size, e.g. 16 (4x4)"),
         ("." * 49, 1, 49, "a 7x7 grid has no boxes of at least 2 rows; if it is a Latin square, use --family latin"),
+        ("12\n2.", 2, 2, "a 2x2 grid has no boxes of at least 2 rows; if it is a Latin square, use --family latin"),
+        (
+            "123 23. 3.2",
+            1,
+            11,
+            "a 3x3 grid has no boxes of at least 2 rows; if it is a Latin square, use --family latin",
+        ),
         ("." * 49 * 49, 1, 2401, "49x49 is larger than 36x36, the largest Sudoku"),
         ("", None, None, "no cells: the text is empty"),
         ("53..x" + PUZZLE[5:], 1, 5, "'x' is not a value of a 9x9 Sudoku (1-9, or . for a blank)"),

@@ -90,6 +90,8 @@ def _read(
         grid = Latin if family == "latin" else Sudoku
         items: Iterable[Item]
         if family in ENDINGS.values():
+            if box is not None:
+                raise InputError(f"box is for Sudokus, not for family {family!r}", file)
             items = [_read_whole(family, chain([start.line], lines), file, start.number, limits)]
         elif columns := _csv_columns(start.line):
             items = _read_csv(

@@ -92,7 +92,7 @@ def _known(cells: int, box: Box | None) -> Shape | str:
             return shape(wanted, box)
         makes = f"{wanted * wanted} ({wanted}x{wanted})"
         return f"{plural(cells, 'cell')}; boxes of {box[0]} rows and {box[1]} columns make {makes}"
-    if size * size != cells or size < SMALLEST:
+    if size * size != cells or size < 2:
         near = min(SIZES, key=lambda n: abs(n * n - cells))
         return f"{plural(cells, 'cell')}; expected a square number of a Sudoku size, e.g. {near * near} ({near}x{near})"
     if size > MOST_SYMBOLS:
