@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import product
 from typing import Any
 
@@ -20,7 +20,7 @@ from dibs.problem.structure import Structure
 from dibs.search.guidance import LARGE_SUDOKU, SUITED, suited_name
 from dibs.search.options import ALIASES
 from dibs.search.plan import Plan, Request, without_guide
-from dibs.search.policies import BY_SIZE, FREE, POLICIES, RUN
+from dibs.search.policies import BY_SIZE, FREE, OWN_TREE, POLICIES, RUN
 from dibs.search.slices import MOST
 from dibs.search.tree.search import TreeSearch
 from guides import BAD, Scored, seeded
@@ -124,6 +124,18 @@ def test_only_who_says_nothing_about_how_to_search_gets_auto() -> None:
         assert Request(explicit={name: OTHERS[name][0]}).policy is None, name
     for name in ("trigger", "reuse", "max_asks", "guide_after"):
         assert Request(explicit={name: OTHERS[name][0]}, own_guide=True).policy is None, name
+
+
+def test_when_a_guide_by_name_is_asked_does_not_say_how_to_search() -> None:
+    usual = Request(explicit={"guide": "mine"}).plan(OWN.structure)
+    assert (usual.search, usual.easy) == ("nogoods", OWN_TREE)
+    saying: list[dict[str, Any]] = [{"guide_after": 7}, {"max_asks": 3}, {"guide_after": 0, "max_asks": 1}]
+    for said in saying:
+        plan = Request(explicit={"guide": "mine", **said}).plan(OWN.structure)
+        assert plan == replace(usual, options=replace(usual.options, **said)), said
+    for name, value in (("strategy", "restarts"), ("trigger", "binary"), ("reuse", 0.5)):
+        plan = Request(explicit={"guide": "mine", "guide_after": 7, name: value}).plan(OWN.structure)
+        assert plan.search == "tree", name
 
 
 def test_policies_choose_by_the_problem() -> None:

@@ -115,7 +115,7 @@ def test_interrupted_and_resumed_it_is_the_same(run: Path, tmp_path: Path) -> No
     folder = tmp_path / "whole"
     with pytest.raises(Enough):
         train(rota, 0.05, folder, instances=16, steps=12, network=Tiny, report=stop)
-    with pytest.raises(InputError, match=f"is a run of the network {__name__}:Tiny: take another --out"):
+    with pytest.raises(InputError, match=f"of the network {__name__}:Tiny: give --network {__name__}:Tiny, or"):
         train(rota, 0.05, folder, instances=16, steps=12, resume=True)
     train(rota, 0.05, folder, instances=16, steps=12, network=f"{__name__}:Tiny", resume=True)
     again, whole = (load_file(one / "guide" / "model.safetensors") for one in (folder, run))

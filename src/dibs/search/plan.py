@@ -28,6 +28,7 @@ OPTIONS = tuple(f.name for f in fields(Options))
 GUIDANCE = tuple(f.name for f in fields(Guidance))
 OF_ENGINES = ("max_seconds", "guide", "threads", "runtime", "rounds", "network_only")  # what other engines take
 HOW = tuple(name for name in OPTIONS if name not in LIMITS)  # fields that say how to search
+WHEN = ("guide_after", "max_asks")  # of these, those about a guide that every search knows
 
 
 @dataclass(frozen=True)
@@ -245,8 +246,8 @@ class Request:
 
     @property
     def _how(self) -> bool:
-        """Whether anything says how to search, or that another engine does."""
-        return self.engine != "own" or self.own_guide or any(name in self.explicit for name in HOW)
+        """Whether anything says how to search, or that another engine does. When a guide is asked is not that."""
+        return self.engine != "own" or self.own_guide or any(name in self.explicit for name in HOW if name not in WHEN)
 
     def _why_nogoods(self, structure: Structure) -> tuple[int | None, str]:
         """Why a policy takes the nogood search, and for how many nodes the tree search may try before."""

@@ -63,7 +63,8 @@ def begun(folder: Path, wanted: Decided, resume: bool) -> Decided:
     if (found.source, found.seed, found.instances) != (wanted.source, wanted.seed, wanted.instances):
         raise InputError("is a run on other instances: take another --out", str(path))
     if found.network != wanted.network:
-        raise InputError(f"is a run of the network {found.network or 'of dibs'}: take another --out", str(path))
+        whose = f"{found.network}: give --network {found.network}" if found.network else "of dibs: leave out --network"
+        raise InputError(f"is a run of the network {whose}, or take another --out", str(path))
     if (found.segments, found.start) != (wanted.segments, wanted.start):
         said = f"segments = {found.segments}, start = {found.start!r}"
         raise InputError(f"is a run with {said}: take another --out", str(path))

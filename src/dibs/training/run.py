@@ -378,7 +378,7 @@ class _Run:
             self.tested,
             limit=limit,
             seconds=seconds,
-            training=self.decided.spent,
+            training=self.decided.spent - self.decided.seconds.get("judge", 0.0),  # of a run that was judged before
             progress=lambda done, of: self.report(Report("judge", done / of)),
         )
 
