@@ -8,7 +8,7 @@ import dibs
 from dibs.generate import shipped
 from dibs.problem import Instance
 
-MAKERS = pytest.mark.parametrize("make", [shipped.latin, shipped.large_sudoku, shipped.sat])
+MAKERS = pytest.mark.parametrize("make", [shipped.latin, shipped.large_sudoku, shipped.small_sudoku, shipped.sat])
 
 
 @MAKERS
@@ -28,8 +28,14 @@ def test_sizes_are_those_that_are_said() -> None:
     sudokus = [shipped.large_sudoku(seed) for seed in some]
     assert {one.shape.size for one in sudokus} == {16, 25}
     assert all(0.37 <= (one.values > 0).mean() <= 0.53 for one in sudokus)
+    small = [shipped.small_sudoku(seed) for seed in some]
+    assert all(one.shape.size == 9 and (one.values > 0).sum() > 17 for one in small)
+    listed = set(shipped.doubted())
+    lines = ["".join(map(str, one.values.tolist())).replace("0", ".") for one in small]
+    assert 3 <= sum(line in listed for line in lines) <= 11
+    assert all(dibs.is_unique(one) for one in small)
     formulas = [shipped.sat(seed) for seed in some]
-    assert all(5 <= one.variables <= 100 for one in formulas)
+    assert all(5 <= one.variables <= 200 for one in formulas)
     assert len({one.variables for one in formulas}) > 6
 
 

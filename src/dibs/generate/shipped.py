@@ -1,9 +1,13 @@
-"""The families that guides which come with dibs have learned: one instance for each seed.
+"""The families that guides which come with dibs have learned, or may learn: one instance for each seed.
 
 dibs train dibs.generate.shipped:latin --minutes 20 --out runs/latin
 """
 
 from __future__ import annotations
+
+import lzma
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 
@@ -19,6 +23,23 @@ def latin(seed: int) -> Latin:
     rng = np.random.default_rng((seed, 1))
     order, holes, balanced = int(rng.integers(14, 31)), float(rng.uniform(0.36, 0.46)), bool(rng.random() < 0.75)
     return next(squares.latin(1, order=order, holes=holes, balanced=balanced, seed=int(rng.integers(PLACES))))
+
+
+def small_sudoku(seed: int) -> Sudoku:
+    """9x9 Sudokus with more than 17 givens: two in five are minimal, the others are of the list `doubted`."""
+    rng = np.random.default_rng((seed, 4))
+    easy, place = bool(rng.random() < 0.4), int(rng.integers(PLACES))
+    if easy:
+        return next(iter(sudokus.sudoku(1, minimal=True, seed=place, workers=1)))
+    puzzles = doubted()
+    return Sudoku.parse(puzzles[place % len(puzzles)])
+
+
+@cache
+def doubted() -> list[str]:
+    """The list of 9x9 puzzles that earlier guides doubted (`dibs generate doubted`), which comes with dibs."""
+    with lzma.open(str(files("dibs") / "data" / "doubted.txt.xz"), "rt") as lines:
+        return [line.strip() for line in lines if not line.startswith("#")]
 
 
 def large_sudoku(seed: int) -> Sudoku:

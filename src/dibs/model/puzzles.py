@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import hashlib
-import lzma
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import islice
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,6 +18,7 @@ from numpy.typing import NDArray
 
 from dibs.generate import hard, low_clue, sudoku
 from dibs.generate.check import engine_of, uniqueness
+from dibs.generate.shipped import doubted
 from dibs.model.config import SOURCES, Data
 from dibs.problem import InputError, read_instances
 from dibs.problem.shape import Shape, shape
@@ -80,8 +79,7 @@ def _doubted(of: Shape, wanted: int) -> Values:
     """[wanted, 81] the first of the bundled puzzles that earlier guides doubted (`dibs generate doubted`)."""
     if of is not shape(9, (3, 3)):
         raise InputError("[data] doubted: these puzzles are 9x9, box must be [3, 3]")
-    with lzma.open(str(files("dibs") / "data" / "doubted.txt.xz"), "rt") as lines:
-        rows = [line.strip() for line in lines if not line.startswith("#")]
+    rows = doubted()
     if wanted > len(rows):
         raise InputError(f"[data] doubted = {wanted}: there are {len(rows)}")
     digits = np.frombuffer("".join(rows[:wanted]).replace(".", "0").encode(), np.uint8)
