@@ -235,9 +235,11 @@ def table(rows: list[tuple[str, dict[str, tuple[str, float]]]]) -> None:
         lost = sum(one["auto"][0] == "LIMIT" for one in answered)
         status = Counter(next((s for s, _ in one.values() if s != "LIMIT"), "LIMIT") for one in some)
         sums = "".join(f"{sum(one[name][1] for one in some):14.2f}" for name in WAYS)
-        times = np.percentile(auto, [50, 95]) / np.percentile(best, [50, 95])
-        ratios = np.percentile(auto / best, [50, 95])
-        shown = "".join(f"{a:14.2f}{b:6.2f}" for a, b in (times, ratios))
+        shown = f"{'-':>14}{'-':>6}" * 2  # nobody answered any
+        if answered:
+            times = np.percentile(auto, [50, 95]) / np.percentile(best, [50, 95])
+            ratios = np.percentile(auto / best, [50, 95])
+            shown = "".join(f"{a:14.2f}{b:6.2f}" for a, b in (times, ratios))
         print(f"{kind:22}{status['SAT']:5}/{status['UNSAT']:4}{sums}{shown}{lost:6}")
 
 

@@ -40,6 +40,12 @@ SAID: dict[str, tuple[Say, Callable[[int, int, bool], bool]]] = {
         lambda m, v: m.implies([v["a"], v["y"] == 1], v["x"] == 2),
         lambda x, y, a: not (a and y == 1) or x == 2,
     ),
+    "implies its negation": (lambda m, v: m.implies(v["a"], ~v["a"]), lambda x, y, a: not a),
+    "implies itself": (lambda m, v: m.implies(v["a"], v["a"]), lambda x, y, a: True),
+    "implies from one twice": (
+        lambda m, v: m.implies([v["a"], v["a"]], v["x"] == 2),
+        lambda x, y, a: not a or x == 2,
+    ),
     "require": (lambda m, v: m.require(v["x"] != 2), lambda x, y, a: x != 2),
     "forbid": (lambda m, v: m.forbid(v["y"] == 2), lambda x, y, a: y != 2),
     "forbid together": (
@@ -109,6 +115,13 @@ def test_outcome_by_variable() -> None:
     m.forbid(v["x"] == 2)
     with pytest.raises(LookupError, match="no solution to look into: UNSAT"):
         m.solve()["x"]
+
+
+def test_names_that_read_alike() -> None:
+    m = Model()
+    for name in (1, "1", ("r", 1)):
+        m.require(m.boolean(name))
+    assert m.solve().as_dict()["solution"] == {"1": True, "'1'": True, "('r', 1)": True}
 
 
 def test_seats() -> None:

@@ -259,7 +259,8 @@ class Model:
             conclusion: a literal.
         """
         premises = _listed([premise] if isinstance(premise, Literal | Choice) else premise)
-        self.at_least(1, [*map(self._not, premises), conclusion])
+        either = {self._own(literal): literal for literal in [*map(self._not, premises), conclusion]}
+        self.at_least(1, either.values())
 
     def require(self, literal: Literal) -> None:
         """The literal is true.

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from dibs.problem.structure import Instance
 from dibs.problem.words import literals_over
 from dibs.ranges import checked_number
 from dibs.search.contract import Ranks
 from dibs.search.options import ALIASES, LIMITS
 from dibs.search.outcome import Outcome, Status
 from dibs.search.slices import MOST
+from dibs.search.solver import Solver
 from dibs.solving import instance_of, solver
 
 __all__ = ["Sample", "Solutions", "count_solutions", "is_unique", "sample", "solutions"]
@@ -91,25 +93,34 @@ def solutions(
     if options.get("proof") is not None:
         raise ValueError("solutions takes no proof: say max_solutions, and solve")
     instance = instance_of(problem)
+    how = {**options, "guide": guide, "policy": policy, "workers": workers}
+    return Solutions(_solver(instance, limit, over, how).stream(instance))
+
+
+def _solver(instance: Instance, limit: int | None, over: Iterable[Any] | None, options: dict[str, Any]) -> Solver:
+    """For several solutions, which differ in `over`."""
     explicit = {**options, "max_solutions": MOST if limit is None else limit}
+    guide, policy, workers = explicit.pop("guide", None), explicit.pop("policy", None), explicit.pop("workers", 1)
     if over is not None and "root" not in explicit:
         explicit = {"strategy": "nogoods", **explicit}
     found = solver(guide, policy, explicit, workers)
-    if over is None:
-        return Solutions(found.stream(instance))
-    mask = literals_over(instance, over)
-    plan = found.plan(instance)
-    if plan.search != "nogoods" or plan.easy is not None:  # no other search knows of it
-        raise ValueError("over is for the nogood search: leave out what asks for another one")
-    return Solutions(found.stream(instance, mask))
+    if over is not None:
+        found.over = literals_over(instance, over)
+        plan = found.plan(instance)
+        if plan.search != "nogoods" or plan.easy is not None:  # no other search knows of it
+            raise ValueError("over is for the nogood search: leave out what asks for another one")
+    return found
 
 
-def count_solutions(problem: Any, limit: int | None = 1000, **options: Any) -> int:
+def count_solutions(
+    problem: Any, limit: int | None = 1000, *, over: Iterable[Any] | None = None, **options: Any
+) -> int:
     """How many solutions there are, up to a limit.
 
     Args:
         problem: an instance or a `Model`.
         limit: where counting ends; None: it counts all of them.
+        over: only these variables count, as for `solutions`.
         **options: as for `solve`, but no limits: a cut count would be a wrong count.
 
     Returns:
@@ -123,11 +134,10 @@ def count_solutions(problem: Any, limit: int | None = 1000, **options: Any) -> i
     limits = {*LIMITS, *ALIASES} - {"seed"}
     if cut := sorted(options.keys() & limits):
         raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
-    limit = _checked(limit)
-    explicit = {**options, "max_solutions": MOST if limit is None else limit}
-    found = solver(explicit.pop("guide", None), explicit.pop("policy", None), explicit, explicit.pop("workers", 1))
+    instance = instance_of(problem)
+    found = _solver(instance, _checked(limit), over, options)
     found.count = True
-    [outcome] = found.run([instance_of(problem)], block=1)
+    [outcome] = found.run([instance], block=1)
     assert outcome is not None
     return outcome.solutions
 

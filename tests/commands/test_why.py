@@ -40,6 +40,15 @@ def test_exit_codes_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert main(["why", "-4....1..3....4-"]) in (10, 20)
 
 
+def test_an_interrupt_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dibs.why", interrupted)
+    assert main(["why", "4.....1..3.....2"]) == 130
+    assert capsys.readouterr().err == "interrupted; --max-seconds N says what is known by then\n"
+
+
 def test_what_makes_no_sense_is_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for said, line in (
         (["123"], "expected a square number"),

@@ -5,10 +5,11 @@ from itertools import pairwise
 import numpy as np
 
 from dibs.generate import sat
-from dibs.guide.graph import graph_of, groups_of
+from dibs.guide.graph import graph_of, network_groups
 from dibs.model.config import Data
 from dibs.model.labelled import joined, reduced
 from dibs.model.many_solutions import load, states_of
+from states import check_targets
 
 FORMULAS = Data(formulas=6, variables=(8, 40), solutions=8, held=0.5)
 
@@ -17,13 +18,8 @@ def test_targets_are_shares_of_solutions() -> None:
     found = [state for number in range(6) for state in states_of(FORMULAS, number)]
     assert len(found) > 10
     for state in found:
-        groups = state.groups
-        literal = np.repeat(np.arange(len(state.target)), np.diff(groups.begin))
-        cells = groups.kind[groups.group] == 0
-        share = np.bincount(groups.group[cells], state.target[literal[cells]], len(groups.kind))
-        assert np.allclose(share[groups.kind == 0], 1), "one literal of each cell is true in each solution"
+        check_targets(state)
         assert state.candidates.sum() >= 2
-        assert len(set(groups.group[np.isin(literal, np.flatnonzero(state.candidates)) & cells])) == 1
     assert any(((state.target > 0) & (state.target < 1)).any() for state in found), "nowhere are there two solutions"
 
 
@@ -41,7 +37,7 @@ def test_a_reduced_state_has_the_same_graph() -> None:
     """What the network sees of a state is the same whether closed literals are there or not; joined states as well."""
     rng = np.random.default_rng(0)
     [formula] = sat(1, variables=12, satisfiable=True, seed=3)
-    groups = groups_of(formula.structure)
+    groups = network_groups(formula.structure)
     for _ in range(20):
         value = rng.integers(-1, 2, 12)  # false, unknown, true
         open_ = np.repeat(value == 0, 2)

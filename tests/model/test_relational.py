@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
-from dibs.guide.graph import KINDS, graph
+from dibs.guide.features import GROUP_KINDS
+from dibs.guide.graph import graph
 from dibs.guide.network import Batch
 from dibs.model.relational import Relational, cell_log_probabilities, widened
 from dibs.problem.shape import Box, Shape, shape
@@ -127,7 +128,7 @@ def plain(of: Relational, structure: Structure, open_: Bools) -> Tensor:
         members = [number[m] for m in structure.members(g).tolist() if m in number]
         if members:
             groups.append((kind_of[g], members))
-    x = torch.zeros(len(literals), 2 * len(KINDS) + 1, dtype=torch.float64)
+    x = torch.zeros(len(literals), 2 * len(GROUP_KINDS) + 1, dtype=torch.float64)
     x[:, -1] = 1
     for kind, members in groups:
         x[members, 2 * kind] += 1 / len(members)

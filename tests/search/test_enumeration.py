@@ -90,6 +90,7 @@ def test_projections(kind: str) -> None:
         wanted = {solution & frozenset(over) for solution in known}
         names = over if isinstance(instance, CNF) else [v - 1 for v in over]
         found = [as_set(instance, one) & frozenset(over) for one in dibs.solutions(instance, over=names)]
+        assert dibs.count_solutions(instance, limit=None, over=names) == len(found)
         assert len(found) == len(set(found))
         assert set(found) == wanted
 

@@ -10,7 +10,8 @@ import pytest
 
 import dibs
 from dibs import CNF, Latin, Options, Problem
-from dibs.generate import latin
+from dibs.generate import latin, sat
+from dibs.generate.families import families
 from dibs.problem import Instance
 from dibs.search.nogoods import arrays, dives, loop
 from dibs.search.nogoods import search as learner
@@ -286,6 +287,26 @@ def test_groups_weigh_what_the_guide_is_sure_of() -> None:
         known = mine[~np.isnan(mine)]
         surest = np.clip(known.max(initial=-np.inf), learner.FAINT, 0)
         assert np.isclose(search.memory.weight[group], learner.SURE * np.exp(surest / 2), rtol=1e-5)
+
+
+def test_where_there_are_many_groups_choices_are_the_same(restless: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the best group of each block is remembered, in place of looking at all of them."""
+    [square], [formula] = latin(1, order=28, holes=0.42, seed=1), sat(1, variables=250, clauses=1050, seed=3)
+    car = families()["cars"].make(0)
+    found = []
+    assert formula.structure.groups > arrays.BLOCK
+    for many in (arrays.MANY_GROUPS, 0):
+        monkeypatch.setattr(arrays, "MANY_GROUPS", many)
+        ways = [(square, Scored(seeded)), (square, None), (formula, None), (car, None)]
+        some = [dibs.solve(one, **HOW, guide=guide, max_nodes=2000) for one, guide in ways]
+        found.append([(one.nodes, one.backtracks, one.asks, one.solution) for one in some])
+    assert found[0] == found[1]
+
+
+def test_variables_in_no_group_need_no_order() -> None:
+    formula = CNF(1000, [], [(2, 2, [1, 2, 1000])])
+    [open_], [true], _ = roots([formula])
+    assert len(Search(formula, Options(**HOW), open_, true, 0, 0.0).problem.need) == 1000 + 2
 
 
 def test_what_is_refused() -> None:

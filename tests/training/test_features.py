@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dibs
-from dibs.guide.card import CARD, OwnFeatures, verify
+from dibs.guide.card import CARD, verify
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.graph import graph_of, groups_of, own_features
+from dibs.guide.features import OwnFeatures
+from dibs.guide.graph import graph_of, network_groups, own_features
 from dibs.guide.network import Batch
 from dibs.model import backward, pool
 from dibs.model.config import Config
@@ -190,7 +191,7 @@ def test_compiled_code_onnx_and_torch_say_the_same(family: Any, tmp_path: Path) 
         open_ = root.open[0]
         said = [_said(one, problem) for one in both]
         assert np.allclose(said[0][open_], said[1][open_], atol=1e-4)
-        groups = groups_of(problem.structure, card.kinds, card.features)
+        groups = network_groups(problem.structure, card.kinds, card.features)
         x = Batch(graph_of(groups, root.open, root.true, len(card.kinds), 4))
         with torch.no_grad():
             wanted = cell_log_probabilities(module(x).logits[-1], x).numpy()

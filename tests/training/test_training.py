@@ -22,7 +22,7 @@ from dibs import generate
 from dibs.guide import load_guide
 from dibs.guide.card import find, verify
 from dibs.guide.denoiser import Denoiser
-from dibs.guide.graph import KINDS
+from dibs.guide.features import GROUP_KINDS
 from dibs.model.labelled import OwnState
 from dibs.model.many_solutions import LEVEL, ManySolutions
 from dibs.model.own_states import failed_state, known_of, states_of
@@ -35,6 +35,7 @@ from dibs.training.record import Decided
 from dibs.training.run import LEAST, _Run
 from dibs.training.source import collect
 from dibs.training.verdict import WITH, WITHOUT, Times, Verdict
+from states import check_targets
 
 ORDER = 5
 
@@ -660,15 +661,10 @@ def test_states_of_grids_and_formulas_are_labelled_by_shares_of_solutions(family
     assert len(np.unique(known, axis=0)) == len(known) > 1
     for true in known:
         assert made[family].violation(made[family].decode(np.flatnonzero(true))) is None
-    found = list(states_of(made[family], known, KINDS, LEVEL[family], np.random.default_rng(seed)))
+    found = list(states_of(made[family], known, GROUP_KINDS, LEVEL[family], np.random.default_rng(seed)))
     assert len(found) > 1
     for state in found:
-        groups = state.groups
-        literal = np.repeat(np.arange(len(state.target)), np.diff(groups.begin))
-        cells = groups.kind[groups.group] == 0
-        share = np.bincount(groups.group[cells], state.target[literal[cells]], len(groups.kind))
-        assert np.allclose(share[groups.kind == 0], 1), "one literal of each cell is true in each solution"
-        assert len(set(groups.group[np.isin(literal, np.flatnonzero(state.candidates)) & cells])) == 1
+        check_targets(state)
     assert any(((state.target > 0) & (state.target < 1)).any() for state in found)
 
 

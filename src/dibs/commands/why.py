@@ -68,7 +68,11 @@ def why(
             max_seconds = checked_number("max_seconds", max_seconds, 0, None, whole=False)
         _, instance = only(text, line, family, box, repeats=True)
     with Terminal(lambda seconds: Meter(f"searching, {seconds:.0f} s") if seconds > 2 else None) as terminal:
-        found = inquire(instance, smallest=smallest, max_seconds=max_seconds)
+        try:
+            found = inquire(instance, smallest=smallest, max_seconds=max_seconds)
+        except KeyboardInterrupt:
+            terminal.say("interrupted; --max-seconds N says what is known by then")
+            raise
         terminal.close()
         terminal.rows((encoder.dumps(found.as_dict()) if json else shown(found)) + "\n")
     return SAT_CODES[found.status]

@@ -17,13 +17,12 @@ from reprlib import repr as short
 from stat import S_ISREG
 from typing import Any, NamedTuple
 
+from dibs.guide.features import GROUP_KINDS, HUGE, NO_FEATURES, TINY, OwnFeatures
 from dibs.problem.text import InputError
 
 FORMAT = 1
 KINDS = ("relational", "transformer", "own")  # own: a class of the user's
 FAMILIES = ("sudoku", "latin", "cnf", "problem")  # problem: any, by the kinds of its groups
-PLAIN, BOUNDED = 2, 4  # features of a kind of groups, without what they need and have room for, and with it
-GROUPS = ("cell", "line", "box")  # kinds of groups of grids and formulas
 OPTIONAL = ("calibration", "kinds", "parameters", "features", "network")  # fields of a card
 CARD = "card.json"
 GUIDE = "guide"  # the folder of a guide within that of its training
@@ -41,7 +40,6 @@ LAYERS = 256  # and heads
 PARAMETERS = 2**28  # of a transformer's blocks
 CALIBRATION = 100.0  # either way
 NAMES, NAME = 64, 200  # kinds of groups, and characters of the name of one
-TINY, HUGE = 1e-30, 1e30  # what features may be divided by
 EXTERNAL = b"\x0a\x08location"  # how ONNX begins to say that a tensor is in another file
 
 
@@ -85,19 +83,6 @@ CONFIG: dict[str, dict[str, Range]] = {
 }
 
 
-class OwnFeatures(NamedTuple):
-    """Features of the user's own that a network takes: the name of each, and what its numbers are divided by."""
-
-    literals: tuple[tuple[str, float], ...] = ()
-    groups: tuple[tuple[str, float], ...] = ()
-
-    def as_dict(self) -> dict[str, dict[str, float]]:
-        return {"literals": dict(self.literals), "groups": dict(self.groups)}
-
-
-NO_FEATURES = OwnFeatures()
-
-
 @dataclass(frozen=True)
 class Card:
     """What card.json says."""
@@ -112,7 +97,7 @@ class Card:
     dibs: str  # the version that wrote it
     sha256: dict[str, str]  # of the files beside the card, by name
     calibration: tuple[float, float] = (0.0, 0.0)  # a and b of `loops.temper`; optional on a card
-    kinds: tuple[str, ...] = GROUPS  # what its groups are called, the cells first; optional on a card
+    kinds: tuple[str, ...] = GROUP_KINDS  # what its groups are called, the cells first; optional on a card
     parameters: int = 0  # how many numbers the weights are; 0: see the header of `WEIGHTS`
     features: OwnFeatures = NO_FEATURES  # optional on a card
     network: str = ""  # module:Class of the user's own
@@ -141,7 +126,7 @@ class Card:
     def digest(self) -> str:
         """Twelve digits of a hash of all that decides what the guide says: weights, graph, sizes, calibration."""
         parts = [self.kind, self.config, self.family, self.calibration, self.sha256]
-        parts += [self.kinds] if self.kinds != GROUPS else []
+        parts += [self.kinds] if self.kinds != GROUP_KINDS else []
         parts += [self.features] if any(self.features) else []
         parts += [self.network] if self.network else []
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:12]
@@ -205,7 +190,7 @@ def _checked(table: Any, path: str) -> dict[str, Any]:
         raise InputError(f"'parameters' must be a whole number; {AGAIN}", path)
     return {field.name: table[field.name] for field in fields(Card) if field.name not in OPTIONAL} | {
         "calibration": _calibration(table.get("calibration", [0.0, 0.0]), path),
-        "kinds": _kinds(table.get("kinds", list(GROUPS)), table["config"].get("kinds", len(GROUPS)), path),
+        "kinds": _kinds(table.get("kinds", list(GROUP_KINDS)), table["config"].get("kinds", len(GROUP_KINDS)), path),
         "parameters": parameters,
         "features": _features(table.get("features", {}), table["config"], path),
         "network": _network(table.get("network", ""), table["kind"], path),

@@ -15,17 +15,13 @@ import numpy as np
 
 from dibs.compiled import entry
 from dibs.dtypes import Bools, Floats32, Ints
-from dibs.guide.card import GROUPS, NO_FEATURES, PLAIN, TINY, OwnFeatures
+from dibs.guide.features import GROUP_KINDS, NO_FEATURES, PLAIN, TINY, OwnFeatures
 from dibs.guide.relations import Cells, cells_of
 from dibs.problem.structure import Structure, per_structure
 
-# Of groups; rows and columns are one kind, so that a transposed grid is the same graph. In a formula the variables are
-# cells, and the clauses are lines. Other families have kinds of their own, the cells first.
-KINDS = GROUPS
 
-
-class Groups(NamedTuple):
-    """The groups of L literals. Compiled code takes them as they are: all arrays are writable."""
+class NetworkGroups(NamedTuple):
+    """The groups of L literals as a network looks at them. All arrays are writable: others would be another type."""
 
     group: Ints  # [E] literal by literal
     begin: Ints  # [L + 1] where those of each literal begin
@@ -73,7 +69,7 @@ def named_groups(structure: Structure) -> Named:
     if structure.family in ("sudoku", "latin", "cnf"):
         boxes = structure.decisions if structure.family == "sudoku" else 0
         kind = (others >= structure.groups - boxes).astype(np.int64)
-        return Named(others, kind, KINDS[1:] if boxes else KINDS[1:2])
+        return Named(others, kind, GROUP_KINDS[1:] if boxes else GROUP_KINDS[1:2])
     roles = structure.roles or (None,) * structure.groups
     asked = [roles[g] or _described(structure, g) for g in others.tolist()]
     names = tuple(sorted(set(asked)))
@@ -95,10 +91,12 @@ def unknown_kind(structure: Structure, kinds: tuple[str, ...]) -> str | None:
     return next((name for name in named_groups(structure).names if name not in kinds[1:]), None)
 
 
-_laid: WeakKeyDictionary[Structure, dict[tuple[tuple[str, ...], OwnFeatures], Groups]] = WeakKeyDictionary()
+_laid: WeakKeyDictionary[Structure, dict[tuple[tuple[str, ...], OwnFeatures], NetworkGroups]] = WeakKeyDictionary()
 
 
-def groups_of(structure: Structure, kinds: tuple[str, ...] = KINDS, own: OwnFeatures = NO_FEATURES) -> Groups:
+def network_groups(
+    structure: Structure, kinds: tuple[str, ...] = GROUP_KINDS, own: OwnFeatures = NO_FEATURES
+) -> NetworkGroups:
     """The groups of a structure's literals by these kinds, found once; ValueError where there is a kind more.
 
     Features of the user's own that the structure does not have are 0.
@@ -129,7 +127,7 @@ def _scaled(columns: Mapping[str, Floats32], names: tuple[tuple[str, float], ...
     return found
 
 
-def _groups(structure: Structure, kinds: tuple[str, ...], own: OwnFeatures) -> Groups:
+def _groups(structure: Structure, kinds: tuple[str, ...], own: OwnFeatures) -> NetworkGroups:
     if (name := unknown_kind(structure, kinds)) is not None:
         raise ValueError(f"there are no weights for groups of the kind {name!r}, only for {', '.join(kinds)}")
     cells, (others, kind, names) = cells_of(structure), named_groups(structure)
@@ -146,7 +144,7 @@ def _groups(structure: Structure, kinds: tuple[str, ...], own: OwnFeatures) -> G
     laid = np.append(cells.group, others)
     every = np.append(np.zeros(len(cells.group), np.int64), kind)
     literals = _scaled(structure.features.literals, own.literals, structure.literals)
-    return Groups(group, begin, every, least[laid], most[laid], literals, said[laid])
+    return NetworkGroups(group, begin, every, least[laid], most[laid], literals, said[laid])
 
 
 def _memberships(structure: Structure, cells: Cells, others: Ints) -> tuple[Ints, Ints]:
@@ -165,11 +163,11 @@ def graph(structure: Structure, open_: Bools, true: Bools | None = None) -> Grap
 
     Grids need no `true`.
     """
-    return graph_of(groups_of(structure), open_, true)
+    return graph_of(network_groups(structure), open_, true)
 
 
 def graph_of(
-    groups: Groups, open_: Bools, true: Bools | None = None, kinds: int = len(KINDS), per: int = PLAIN
+    groups: NetworkGroups, open_: Bools, true: Bools | None = None, kinds: int = len(GROUP_KINDS), per: int = PLAIN
 ) -> Graph:
     """The same, from the groups of the literals; with so many `kinds`, and features `per` kind."""
     true = np.zeros_like(open_) if true is None else true

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from dibs.clock import left
 from dibs.compiled import entry, part
-from dibs.guide.card import NO_FEATURES, OwnFeatures
-from dibs.guide.graph import KINDS, Groups, groups_of
+from dibs.guide.features import GROUP_KINDS, NO_FEATURES, OwnFeatures
+from dibs.guide.graph import NetworkGroups, network_groups
 from dibs.guide.tiles import COLUMNS, LOWEST, ROWS, ZERO, copy, fill, norm, product, receive, send, shift
 from dibs.guide.weights import Weights, aligned
 from dibs.problem.structure import Structure
@@ -209,7 +209,7 @@ def logits(  # type: ignore[no-untyped-def]
 ):
     """[states, literals] float32, 0 where a literal is not `open_` [states, literals]; `true` are the true ones.
 
-    `group` to `group_features`: the `Groups` of the literals; `width` without padding. Also
+    `group` to `group_features`: the `NetworkGroups` of the literals; `width` without padding. Also
     how many rounds each state had: all, or until no log-probability changed by more than `settled` over EVERY rounds.
     Once `stop` [1] is set, which another thread may do, nobody wants the answer: what there is returns.
     `rows`: of the open literals of a state, at most, and of a tile. `whole` and `real`: room, as `_Room` has it.
@@ -331,7 +331,7 @@ class Native:
         threads: int = 1,
         *,
         settled: float = 0.0,
-        kinds: tuple[str, ...] = KINDS,
+        kinds: tuple[str, ...] = GROUP_KINDS,
         own: OwnFeatures = NO_FEATURES,
     ) -> None:
         self.weights = Weights.of(tensors, width, len(kinds), *map(len, own))
@@ -374,7 +374,7 @@ class Native:
 
     def _part(self, structure: Structure, open_: Bools, true: Bools, stop: Bools) -> tuple[Floats, Ints]:
         states = np.ascontiguousarray(open_), np.ascontiguousarray(true)
-        groups = groups_of(structure, self.kinds, self.own)
+        groups = network_groups(structure, self.kinds, self.own)
         # Rows for the open literals only: in a large grid they are a tenth of all.
         rows = int(np.count_nonzero(open_, axis=1).max(initial=0)) + ROWS
         room = self.room.of(*_needed(groups, self.weights, rows))
@@ -384,7 +384,7 @@ class Native:
         return found
 
 
-def _needed(groups: Groups, weights: Weights, rows: int) -> tuple[int, int]:
+def _needed(groups: NetworkGroups, weights: Weights, rows: int) -> tuple[int, int]:
     """How many whole and real numbers `logits` wants room for, each array of them a multiple of a tile's width."""
     wide, kinds = len(weights.pre), len(weights.inner)
     count, literals = len(groups.kind), len(groups.begin) - 1

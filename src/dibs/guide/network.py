@@ -25,7 +25,8 @@ from torch.nn import functional as F
 
 from dibs.errors import InputError
 from dibs.guide.by_name import by_name
-from dibs.guide.card import BOUNDED, PLAIN, Card
+from dibs.guide.card import Card
+from dibs.guide.features import BOUNDED, PLAIN
 from dibs.guide.graph import Graph
 from dibs.wording import one_line
 

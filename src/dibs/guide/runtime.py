@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from dibs.dtypes import Bools, Floats32
 from dibs.errors import InputError
-from dibs.guide.card import AGAIN, BOUNDED, CARD, ONNX, PLAIN, WEIGHTS, Card
+from dibs.guide.card import AGAIN, CARD, ONNX, WEIGHTS, Card
 from dibs.guide.codec import check_vocabulary, encode, from_true
+from dibs.guide.features import BOUNDED, PLAIN
 from dibs.problem.cnf import CNF
 from dibs.problem.shape import shape
 from dibs.problem.structure import Structure
@@ -149,9 +150,9 @@ class Graphs:
 
     def _filled(self, structure: Structure, open_: Bools, true: Bools, run: Callable[[Graph], Floats32]) -> Floats32:
         """Logits [n, L]; `run` is asked for those of the open literals, where there are any."""
-        from dibs.guide.graph import graph_of, groups_of
+        from dibs.guide.graph import graph_of, network_groups
 
-        found = graph_of(groups_of(structure, self.kinds, self.own), open_, true, len(self.kinds), self.per)
+        found = graph_of(network_groups(structure, self.kinds, self.own), open_, true, len(self.kinds), self.per)
         logits = np.zeros(open_.shape, np.float32)
         if len(found.literal):
             logits[found.state, found.literal] = run(found)

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dibs.dtypes import Floats32
-from dibs.guide.card import BOUNDED, PLAIN
-from dibs.guide.graph import KINDS
+from dibs.guide.features import BOUNDED, GROUP_KINDS, PLAIN
 from dibs.guide.tiles import COLUMNS
 
 
@@ -36,7 +35,7 @@ class Weights(NamedTuple):
         cls,
         tensors: dict[str, Floats32],
         width: int,
-        number: int = len(KINDS),
+        number: int = len(GROUP_KINDS),
         literal_features: int = 0,
         group_features: int = 0,
     ) -> Weights:

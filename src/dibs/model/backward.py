@@ -7,7 +7,7 @@ it is in the cache, as in `dibs.guide.native`, so that an update takes a third o
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -34,8 +34,10 @@ from dibs.guide.tiles import (
     where,
 )
 from dibs.guide.weights import Weights
-from dibs.model.pool import Pool
-from dibs.model.relational import Relational
+
+if TYPE_CHECKING:
+    from dibs.model.pool import Pool
+    from dibs.model.relational import Relational
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]

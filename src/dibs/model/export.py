@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import dibs
 from dibs.errors import InputError
-from dibs.guide.card import AGAIN, CARD, FORMAT, GROUPS, NO_FEATURES, ONNX, WEIGHTS, Card, OwnFeatures, verify
+from dibs.guide.card import AGAIN, CARD, FORMAT, ONNX, WEIGHTS, Card, verify
+from dibs.guide.features import GROUP_KINDS, NO_FEATURES, OwnFeatures
 from dibs.interrupt import interrupts_later
 from dibs.model.onnx_relational import relational_graph
 from dibs.model.onnx_transformer import transformer_graph, weights
@@ -39,7 +40,7 @@ def export(
     data: str,
     trained: dict[str, Any],
     family: str = "sudoku",
-    kinds: tuple[str, ...] = GROUPS,
+    kinds: tuple[str, ...] = GROUP_KINDS,
     features: OwnFeatures = NO_FEATURES,
 ) -> None:
     """Write a guide: all its files or none, and an older guide in `folder` is replaced only when they are there.
@@ -56,7 +57,7 @@ def export(
     from dibs.guide.network import Network, name_of
 
     kind, config, graph = _parts(module, family)
-    kept: dict[str, Any] = {"kinds": list(kinds)} if kinds != GROUPS else {}
+    kept: dict[str, Any] = {"kinds": list(kinds)} if kinds != GROUP_KINDS else {}
     if isinstance(module, Network):
         kept["network"] = name_of(type(module))
     card = {
@@ -146,7 +147,7 @@ def _parts(module: nn.Module, family: str) -> tuple[str, dict[str, Any], Callabl
     if isinstance(module, Transformer):
         return "transformer", module.configuration, partial(transformer_graph, module)
     if isinstance(module, Network):
-        sizes = module.sizes._asdict() | {"kinds": module.sizes.kinds if module.sizes.kinds != len(GROUPS) else 0}
+        sizes = module.sizes._asdict() | {"kinds": module.sizes.kinds if module.sizes.kinds != len(GROUP_KINDS) else 0}
         return "own", {name: value for name, value in sizes.items() if value}, None
     raise TypeError(f"{type(module).__name__} is neither a Relational nor a Transformer nor a Network")
 

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.graph import Groups
+from dibs.guide.graph import NetworkGroups
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float32]
@@ -19,7 +19,7 @@ class Labelled(Protocol):
     """A state with N open literals."""
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> NetworkGroups:
         """Of the open literals; those that have nothing to say are left out."""
 
     @property
@@ -35,7 +35,7 @@ class Labelled(Protocol):
 class State:
     """A state with N open literals, and nothing else of it: groups that have a true literal are left out."""
 
-    groups: Groups  # of the open literals
+    groups: NetworkGroups  # of the open literals
     candidates: Bools  # [N] of the domain to branch on
     target: NDArray[np.float32]  # [N] share of the known solutions that agree with the state
 
@@ -44,18 +44,18 @@ class State:
 class OwnState:
     """A state of an instance. Its groups are made when they are needed: those of the instance are shared."""
 
-    whole: Groups  # of the instance
+    whole: NetworkGroups  # of the instance
     open: Bools  # [L]
     true: Bools  # [L]
     candidates: Bools  # [N] of the open literals: those of the cell with the fewest
     target: NDArray[np.float32]  # [N] share of the known solutions that agree with the state
 
     @property
-    def groups(self) -> Groups:
+    def groups(self) -> NetworkGroups:
         return reduced(self.whole, self.open, self.true)
 
 
-def reduced(groups: Groups, open_: Bools, true: Bools) -> Groups:
+def reduced(groups: NetworkGroups, open_: Bools, true: Bools) -> NetworkGroups:
     """The groups of the open literals only, with what they need and have room for, without those that say nothing."""
     count = np.diff(groups.begin)
     literal = np.repeat(np.arange(len(open_)), count)
@@ -68,18 +68,18 @@ def reduced(groups: Groups, open_: Bools, true: Bools) -> Groups:
     sizes = np.bincount(literal[kept], minlength=len(open_))[open_]
     begin = np.concatenate([[0], np.cumsum(sizes)])
     bounds = least[which], np.minimum(most, size)[which]
-    return Groups(
+    return NetworkGroups(
         group, begin, groups.kind[which], *bounds, groups.literal_features[open_], groups.group_features[which]
     )
 
 
-def joined(states: Sequence[Labelled]) -> Groups:
+def joined(states: Sequence[Labelled]) -> NetworkGroups:
     """The groups of many states as if they were one."""
     each = [state.groups for state in states]
     groups = np.cumsum([0, *(len(one.kind) for one in each)])
     edges = np.cumsum([0, *(len(one.group) for one in each)])
     parts = [np.concatenate(part) for part in zip(*(one[2:] for one in each), strict=True)]
-    return Groups(
+    return NetworkGroups(
         np.concatenate([one.group + at for one, at in zip(each, groups, strict=False)]),
         np.concatenate([[0], *(one.begin[1:] + at for one, at in zip(each, edges, strict=False))]),
         *parts,

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate.formulas import sat
-from dibs.guide.card import NO_FEATURES, OwnFeatures
-from dibs.guide.graph import KINDS, groups_of
+from dibs.guide.features import GROUP_KINDS, NO_FEATURES, OwnFeatures
+from dibs.guide.graph import network_groups
 from dibs.model.config import Data
 from dibs.model.labelled import Labelled, State, reduced
 from dibs.model.own_states import known_of
@@ -37,7 +37,7 @@ class ManySolutions:
     family: str
     states: Sequence[Labelled]
     held: int
-    kinds: tuple[str, ...] = KINDS  # of groups
+    kinds: tuple[str, ...] = GROUP_KINDS  # of groups
     bounds: bool = False  # whether what groups need and have room for is among the features
     even: bool = False  # small states are drawn more often, so that they get as much time as large ones
     features: OwnFeatures = NO_FEATURES  # of the user's own
@@ -70,7 +70,7 @@ def states_of(data: Data, number: int) -> Iterator[State]:
     variables = round(float(np.exp(rng.uniform(least, most))))
     [formula] = sat(1, variables=variables, satisfiable=True, distinct=True, seed=int(rng.integers(2**40)))
     known = known_of(formula, data.solutions, int(rng.integers(2**40))).solutions
-    groups = groups_of(formula.structure)
+    groups = network_groups(formula.structure)
     for solution in known[rng.permutation(len(known))[:WALKS]]:
         tie = TIES[rng.integers(len(TIES))]
         for open_, true, candidates in _walk(formula, solution, tie, int(rng.integers(2**40))):

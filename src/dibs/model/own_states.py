@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dibs.guide.card import NO_FEATURES, OwnFeatures
-from dibs.guide.graph import groups_of
+from dibs.guide.features import NO_FEATURES, OwnFeatures
+from dibs.guide.graph import network_groups
 from dibs.guide.relations import CellLists, relations
 from dibs.model.labelled import OwnState
 from dibs.problem.structure import Instance, Level, Structure
@@ -133,7 +133,7 @@ def failed_state(
     target = np.where(tried & ~refuted & (lost[cell] > 0), 1 / np.maximum(left[cell], 1), 0.0)
     target = np.where(cells.free[cell] & ~refuted, UNKNOWN, target).astype(np.float32)
     if target[open_].any() and refuted.any():
-        groups = groups_of(structure, kinds, own)
+        groups = network_groups(structure, kinds, own)
         yield OwnState(groups, open_, root.true[0], _fewest(open_, cells)[open_], target[open_])
 
 
@@ -147,7 +147,7 @@ def states_of(
 ) -> Iterator[OwnState]:
     """The root, and states on the way to some of the known solutions [k, L]; those that are decided are left out."""
     structure = instance.structure
-    groups, cells = groups_of(structure, kinds, own), relations(structure).cells
+    groups, cells = network_groups(structure, kinds, own), relations(structure).cells
     chosen = np.zeros((1 + DEEPER, structure.literals), bool)
     chosen[:, instance.given] = True
     for row, solution in zip(chosen[1:], np.resize(rng.permutation(len(known)), DEEPER).tolist(), strict=True):

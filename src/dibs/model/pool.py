@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dibs.guide.graph import Graph, Groups, graph_of
+from dibs.guide.graph import Graph, NetworkGroups, graph_of
 from dibs.guide.network import Batch
 from dibs.model.relational import cell_log_probabilities
 
@@ -108,7 +108,7 @@ def loss(
     return losses.mean() / pool.cells(rows), solved
 
 
-def _part(pool: Pool, literals: Ints) -> Groups:
+def _part(pool: Pool, literals: Ints) -> NetworkGroups:
     """The groups of some literals of a pool."""
     count = np.diff(pool.at)[literals]
     ends = np.cumsum(count)
@@ -118,7 +118,7 @@ def _part(pool: Pool, literals: Ints) -> Groups:
     bounds = pool.graph.least[which], pool.graph.most[which]
     own = np.ascontiguousarray(pool.graph.features[literals, pool.graph.features.shape[1] - pool.own :])
     said = pool.graph.group_features if not pool.graph.group_features.size else pool.graph.group_features[which]
-    return Groups(group, np.concatenate([[0], ends]), kind, *bounds, own, said)
+    return NetworkGroups(group, np.concatenate([[0], ends]), kind, *bounds, own, said)
 
 
 def emptied(found: Tensor, target: Tensor, x: Batch) -> Tensor:

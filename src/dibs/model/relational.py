@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from dibs.guide.card import BOUNDED, PLAIN
-from dibs.guide.graph import KINDS
+from dibs.guide.features import BOUNDED, GROUP_KINDS, PLAIN
 from dibs.guide.network import Batch
 
 
@@ -43,7 +42,7 @@ class Relational(nn.Module):
         rounds: int = 16,
         trained_rounds: int = 0,
         settled: float = 0.0,
-        kinds: int = len(KINDS),
+        kinds: int = len(GROUP_KINDS),
         bounds: int = 0,
         literal_features: int = 0,
         group_features: int = 0,
@@ -78,7 +77,7 @@ class Relational(nn.Module):
         known = {"trained_rounds": self.trained_rounds, "settled": self.settled, "bounds": self.bounds}
         known |= {"literal_features": self.literal_features, "group_features": self.group_features}
         known |= {"probes": self.probes}
-        known |= {"kinds": self.kinds} if self.kinds != len(KINDS) else {}
+        known |= {"kinds": self.kinds} if self.kinds != len(GROUP_KINDS) else {}
         return {"width": self.width, "rounds": self.rounds} | {name: value for name, value in known.items() if value}
 
     def forward(

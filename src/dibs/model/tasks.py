@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dibs.guide.card import BOUNDED, NO_FEATURES, PLAIN, OwnFeatures
 from dibs.guide.codec import encode, from_true
-from dibs.guide.graph import KINDS, Graph, graph, graph_of
+from dibs.guide.features import BOUNDED, GROUP_KINDS, NO_FEATURES, PLAIN, OwnFeatures
+from dibs.guide.graph import Graph, graph, graph_of
 from dibs.guide.native import Native
 from dibs.guide.network import Batch
 from dibs.guide.runtime import compiles
@@ -75,7 +75,7 @@ class _Puzzled:
     """What the tasks about Sudokus share."""
 
     family = "sudoku"
-    kinds: tuple[str, ...] = KINDS
+    kinds: tuple[str, ...] = GROUP_KINDS
     features = NO_FEATURES
 
     def __init__(self, config: Config, sources: dict[str, Puzzles]) -> None:

@@ -123,8 +123,14 @@ class Outcome:
 
 
 def listed(solution: Any) -> Any:
-    """A solution as JSON can have it: texts as keys only, and names of variables may be anything."""
-    return {str(k): v for k, v in solution.items()} if isinstance(solution, dict) else solution
+    """A solution as JSON can have it: texts as keys only, and names of variables may be anything.
+
+    Where two names read alike (1 and "1"), all are written as Python writes them.
+    """
+    if not isinstance(solution, dict):
+        return solution
+    texts = {str(name): value for name, value in solution.items()}
+    return texts if len(texts) == len(solution) else {repr(name): value for name, value in solution.items()}
 
 
 def together(first: Outcome, second: Outcome) -> Outcome:

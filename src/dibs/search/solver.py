@@ -62,6 +62,7 @@ class Solver:
         self.guide: Guide | None = None if guide is None else as_guide(guide)
         self.workers = 1  # cores for one instance, where the nogood search does it
         self.count = False  # solutions are counted, and only the first is kept
+        self.over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these; for the nogood search
         self.eager = False  # every search asks the guide: batches are best large
         self.turn = Lock()
         self._known: WeakKeyDictionary[Structure, Plan] = WeakKeyDictionary()
@@ -134,7 +135,7 @@ class Solver:
             where = members if places is None else [places[i] for i in members]
             plan = _sooner(self.plan(some[0]), took[structure] / len(members))
             guide = self.guide if plan.guided else None
-            batch = Batch(some, where, guide, block, stopped, self.turn, None, self.workers, self.count)
+            batch = Batch(some, where, guide, block, stopped, self.turn, None, self.workers, self.count, self.over)
             found = search_all(batch, plan) if self.proof is None else self._proved(batch, plan, self.proof)
             for i, outcome in zip(members, found, strict=True):
                 outcomes[i] = outcome
@@ -153,14 +154,14 @@ class Solver:
             file.discard()
 
     def stream(
-        self, problem: Instance, over: NDArray[np.bool_] | None = None, stopped: Callable[[], bool] = never
+        self, problem: Instance, stopped: Callable[[], bool] = never
     ) -> Generator[Sequence[Any], None, Outcome | None]:
         """Solutions of one instance, see `streamed`."""
         begin = clock()
         plan = self.plan(problem)
         plan = _sooner(plan, clock() - begin)
         guide = self.guide if plan.guided else None
-        return streamed(Batch([problem], [0], guide, 1, stopped, self.turn, None, self.workers, over=over), plan)
+        return streamed(Batch([problem], [0], guide, 1, stopped, self.turn, None, self.workers, over=self.over), plan)
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Batch:
     proof: ProofFile | None = None  # of the only instance, for engines
     workers: int = 1  # cores for the only instance, where the nogood search does it
     count: bool = False  # solutions are counted, and only the first is kept
-    over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these; for the nogood search
+    over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these
     drat: Drat | None = None  # the proof of the only instance, for searches of dibs' own
     between: Callable[[int], bool] | None = None  # what is called between slices of an engine
     lemmas: Sequence[Sequence[int]] = ()  # clauses that follow from the only instance, for an engine

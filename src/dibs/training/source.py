@@ -12,7 +12,8 @@ import numpy as np
 
 from dibs.guide.by_name import by_name
 from dibs.guide.card import NAMES
-from dibs.guide.graph import KINDS, named_groups
+from dibs.guide.features import GROUP_KINDS
+from dibs.guide.graph import named_groups
 from dibs.problem import InputError, Instance, read_instances
 from dibs.problem.structure import Structure
 from dibs.solving import instance_of
@@ -166,7 +167,7 @@ def _family(label: str, instances: list[Instance], places: list[str]) -> tuple[s
         said = " and ".join(f"{family} ({first[family]})" for family in families)
         raise InputError(f"has instances of {said}: a guide is for one family", label)
     if families[0] in GRIDS_AND_FORMULAS and not any(one.structure.bounded for one in instances):
-        return families[0], KINDS
+        return families[0], GROUP_KINDS
     names = sorted({name for one in instances for name in named_groups(one.structure).names})
     if len(names) >= NAMES:
         raise InputError(
@@ -176,4 +177,4 @@ def _family(label: str, instances: list[Instance], places: list[str]) -> tuple[s
         own = {name for one in instances for name in getattr(one.structure.features, what)}
         if len(own) > NAMES:
             raise InputError(f"has {len(own)} features of {what}, at most {NAMES} can be learned", label)
-    return "problem", (KINDS[0], *names)  # a role may have the name of the first, too
+    return "problem", (GROUP_KINDS[0], *names)  # a role may have the name of the first, too

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from dibs.guide.card import OwnFeatures
+from dibs.guide.features import OwnFeatures
 from dibs.guide.graph import own_features
 from dibs.model.many_solutions import LEVEL
 from dibs.model.own_states import known_of, states_of

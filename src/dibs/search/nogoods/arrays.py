@@ -50,13 +50,15 @@ GROUNDED = 31  # of the trail: up to here it is known by which assumptions true 
 DETACHED = 32  # 1: nogoods are not watched, as not all that is assumed is decided yet
 PENDING = 33  # of `freed`
 CUT = 34  # 1: what is assumed was cut away, and groups need it: see cut.py
-COUNTERS = 35
+LOOKED = 35  # `top` is true of so much of the trail; 0: of nothing
+COUNTERS = 36
 
 GROWTH = 1.02  # of what a failure counts for, from one to the next: recent ones count more
 HUGE = 1e100
 LEAST = 1e-200  # weight of a group that has had nothing to do with failures for long: they keep an order among them
 NEVER = 2**62  # more than any search counts to
 SOLUTION = NEVER - 1  # in place of the longest trail: the solution of an earlier call, which got further than any
+STALE = -2
 NONE = -1  # no reason: a decision, or known from the root
 ARENA = 1 << 16  # literals in all nogoods together, at first
 MANY = 1 << 11  # nogoods, at first
@@ -65,6 +67,8 @@ ROOMY = 6  # times as much in an exact cover: hard proofs take 0.7 to 0.9 of the
 MORE_ROOM = 300
 BITS = 62  # of a word of premises: none of them is a sign
 FREED = 32  # assumptions that turned out to follow from others, and are still to be replaced by those
+BLOCK = 1 << 10  # groups whose best one is remembered, where there are MANY_GROUPS
+MANY_GROUPS = 1 << 14
 LOW = 2  # nogoods about so few levels are kept for good
 SHARED = 2  # nogoods about so few levels are told to others
 
@@ -107,6 +111,9 @@ class Memory(NamedTuple):
     weight: Annotated[NDArray[np.float64], "groups"]  # how much it had to do with failures
     # Groups that need a literal and have none by what is assumed, for choices above that.
     listed: Annotated[NDArray[np.int32], "groups"]
+    # Where there are many groups: of each block of them the one to branch on; -1: none; STALE: look again.
+    top: Annotated[NDArray[np.int32], "blocks"]
+    first: Annotated[NDArray[np.int32], "blocks+1"]  # where the groups of each block begin in `choices`
     score: Annotated[NDArray[np.float32], "literals"]  # the guide's
     best: Annotated[NDArray[np.uint8], "literals"]  # 1: true where the trail was longest
     trail: Annotated[NDArray[np.int32], "literals"]  # what was decided, in order
@@ -151,6 +158,7 @@ def memory(p: Problem, words: int = 0, cut: bool = False) -> Memory:
     sizes, special = np.diff(p.group_start), len(p.need)
     queue = special + int(p.least.sum()) + 1  # what all groups together may need
     literals, groups = len(p.literal_start) - 1, len(sizes)
+    blocked = groups > MANY_GROUPS and not words and bool((p.selector < 0).all())
     room = {
         "literals": literals,
         "groups": groups,
@@ -163,11 +171,13 @@ def memory(p: Problem, words: int = 0, cut: bool = False) -> Memory:
         "bits": words * BITS,
         "freed": FREED if words else 0,
         "closed": groups if cut else 0,
+        "blocks": 1 + groups // BLOCK if blocked else 0,
     }
     m = declared.zeros(Memory, {**room, "counters": COUNTERS})
     m.left[:] = sizes
     m.total[:] = np.bincount(np.repeat(np.arange(groups), sizes), p.group_member, groups)
     m.weight[:] = 1
+    m.first[:] = np.searchsorted(p.choices, np.arange(len(m.first)) * BLOCK)
     m.head[:] = -1
     m.real[:] = 1
     m.counts[[FAILED, BROKEN]] = -1

@@ -88,6 +88,7 @@ def ordered(p: Problem) -> Problem:
         one, other = p.group_member[p.group_start[two] + at], p.group_member[p.group_start[two] + 1 - at]
         own = p.pair[one] == other
         np.subtract.at(code, one[own], mixed[two[own]])
+    variable = variable[(code[variable] != 0) | (code[p.pair[variable]] != 0)]  # what is in no group needs no order
     by = variable[np.lexsort((variable, code[p.pair[variable]], code[variable]))]
     same = (code[by[1:]] == code[by[:-1]]) & (code[p.pair[by[1:]]] == code[p.pair[by[:-1]]])
     chains = [

@@ -69,7 +69,7 @@ def back(p: Problem, m: Memory, level: Int) -> None:
     counts[arrays.QUEUED] = 0
     if counts[arrays.LEVEL] <= level:
         return
-    counts[arrays.AHEAD] = 0
+    counts[arrays.AHEAD] = counts[arrays.LOOKED] = 0
     length = m.mark[level]
     counts[arrays.GROUNDED] = min(counts[arrays.GROUNDED], length)
     if level < counts[arrays.ASSUMED] and len(m.gathered) > 0:

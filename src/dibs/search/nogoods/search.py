@@ -257,7 +257,7 @@ class Search:
             self._vary()
             m.real[0] = 1
             m.best[:] = 0
-            m.counts[arrays.FURTHEST] = 0
+            m.counts[[arrays.FURTHEST, arrays.LOOKED]] = 0
         self._at_root = False
         self.asks += 1
         groups = int(np.count_nonzero(self.problem.need & (m.held[: len(self.problem.need)] == 0)))
