@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import dibs
 from shell import Run, runner
 
 HARD = "1....7.9..3..2...8..96..5....53..9...1..8...26....4...3......1..4......7..7...3.."
@@ -17,6 +18,19 @@ PIGEONS = "p cnf 6 9\n1 2 0\n3 4 0\n5 6 0\n-1 -3 0\n-1 -5 0\n-3 -5 0\n-2 -4 0\n-
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     return runner(capsys, monkeypatch)
+
+
+def test_a_problem_of_your_own_is_json_too(run: Run, tmp_path: Path) -> None:
+    model, stored = dibs.Model(), tmp_path / "run.json"
+    model.all_different([model.choice(i, [1, 2, 3]) for i in range(3)])
+    model.save(tmp_path / "mine.json")
+    found = run("explain", tmp_path / "mine.json", "--policy", "plain", "--json")
+    assert (found.code, found.err) == (0, "")
+    assert json.loads(found.out)["family"] == "problem"
+    stored.write_text(found.out)
+    again = run("explain", stored)
+    assert again.code == 2
+    assert "explain the problem's file" in again.err
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,17 @@ class Stored(NamedTuple):
 
 
 def is_stored(path: str) -> bool:
-    """Whether the file begins like a JSON object; no puzzle does."""
+    """Whether the file is a JSON object, and no problem of the user's own, which says that it is one."""
     if not os.path.isfile(path):  # a pipe can be read once only
         return False
     with open_text(path, limits=LIMITS) as (_, lines):
-        return next((line.strip() for line in lines if line.strip()), "").startswith("{")
+        first = next((line for line in lines if line.strip()), "")
+        if not first.lstrip().startswith("{"):
+            return False
+        try:
+            return "dibs" not in json.loads("".join([first, *lines]))
+        except (ValueError, RecursionError):
+            return True
 
 
 def read(path: str) -> Stored:
@@ -65,6 +71,8 @@ def _instance(table: dict[str, Any]) -> Instance:
         return CNF.parse(re.sub(r"^\s*(p\s+cnf\s+\d+\s+\d+)[ \t]+(?=\S)", r"\1\n", text))
     if family == "latin":
         return Latin.parse(text)
+    if family == "problem":
+        raise ValueError("of a problem of your own it has the size only: explain the problem's file")
     if family != "sudoku":
         raise ValueError(f"family = {family!r}: choose one of sudoku, latin, cnf")
     if box is None:
