@@ -193,7 +193,7 @@ results: $(VENV)/.test-installed
 
 # Kill a run ten times, its workers and a Ray worker; the records must be those of an undisturbed run (some minutes).
 bench-resume: $(VENV)/.test-installed
-	$(BIN)/python benchmarks/resume.py
+	PYTHONPATH=tests/support $(BIN)/python benchmarks/resume.py
 
 # How quick the playground's page is, in Debian's chromium: bytes, first paint, frames, large trees (a minute).
 bench-page: $(VENV)/.test-installed

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 import dibs
 from dibs.bench.instances import load, relabelled
+from dibs.generate.check import solved
 from dibs.guide.codec import from_true
 from dibs.guide.steps import LogProbabilities
 from dibs.model.cost import NODES, sibling_nodes
-from dibs.model.puzzles import solve
 from dibs.model.states import solution_paths, truth
 from dibs.search.plan import Request
 from dibs.search.stream import GUIDED_BATCH
@@ -50,7 +50,7 @@ def along_the_path(denoiser: LogProbabilities, puzzles: Sequence[dibs.Sudoku]) -
     sums: dict[int, NDArray[np.int64]] = {}  # states, right, surest, siblings, their nodes, cut ones
     for some in _blocks(puzzles, BLOCK):
         values = _values(some)
-        solutions = solve(of, values)
+        solutions = solved(of, values)[0]
         right = truth(of, solutions)
         for depth, asks in enumerate(solution_paths(of, values, solutions, "naked")):
             judged = judge(denoiser, asks, right[asks.rows])[0]
@@ -97,7 +97,7 @@ def asked(guide: dibs.Guide, puzzles: Sequence[dibs.Sudoku], limit: int = LIMIT)
         outcomes: list[dibs.Outcome] = []
         options = replace(way, max_nodes=limit)
         for some in _blocks(puzzles, GUIDED_BATCH):
-            recorder.truth = truth(some[0].shape, solve(some[0].shape, _values(some)))
+            recorder.truth = truth(some[0].shape, solved(some[0].shape, _values(some))[0])
             outcomes += solve_together(some, guide=recorder, **changed(options))
         assert recorder.asks[0].sum() == sum(outcome.asks for outcome in outcomes)
         every, on = recorder.asks / len(puzzles)

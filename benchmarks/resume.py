@@ -26,10 +26,10 @@ import cyclopts
 import numpy as np
 import polars as pl
 
-from dibs.bench.records import COLUMNS, Store
+from dibs.bench.records import Store
 from dibs.bench.summary import COUNTS, summarise
+from runs import SAME, children
 
-CLOCK = ("search_seconds", "model_seconds", "machine")
 FLOATS = pl.selectors.by_dtype(pl.List(pl.Float32))
 RECORDS = 350_000
 ROWS = 7
@@ -90,29 +90,7 @@ class Run:
 
     def records(self) -> pl.DataFrame:
         """Without what depends on the clock; probabilities to six digits."""
-        wanted = [name for name in COLUMNS if name not in CLOCK]
-        return Store.read(self.folder).records(wanted).with_columns(FLOATS.list.eval(pl.element().round(6)))
-
-
-def children(pid: int, name: str) -> list[int]:
-    """Processes below one, those whose command line has `name` in it."""
-    parents: dict[int, int] = {}
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError):
-            continue
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return sorted(child for child in found - {pid} if name in _command(child))
-
-
-def _command(pid: int) -> str:
-    try:
-        return (Path("/proc") / str(pid) / "cmdline").read_text(errors="replace")
-    except OSError:
-        return ""
+        return Store.read(self.folder).records(SAME).with_columns(FLOATS.list.eval(pl.element().round(6)))
 
 
 def kill_runner(run: Run, kills: int, rng: random.Random) -> int:
@@ -139,7 +117,7 @@ def kill_workers(run: Run, name: str, kills: int, rng: random.Random) -> int:
     while process.poll() is None and done < kills:
         before = run.shards()
         _until(lambda n=before: run.shards() > n or process.poll() is not None)  # type: ignore[misc]
-        workers = children(process.pid, name)
+        workers = sorted(child for child, line in children(process.pid).items() if name in line)
         if workers:
             os.kill(rng.choice(workers), signal.SIGKILL)
             done += 1

@@ -13,17 +13,20 @@ calls that both have done.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from time import process_time
+from typing import Annotated
 
+import cyclopts
 import numpy as np
+from cyclopts import Parameter
 
 import dibs
 from dibs import Session, Sudoku, generate
 from dibs.problem.words import words_for
 
 BOXES = {16: (4, 4), 20: (4, 5), 25: (5, 5)}
+KINDS = [f"{kind} {size}" for kind in ("dig", "toggle") for size in BOXES]
 LEFT = {16: 0, 20: 175, 25: 295}  # givens that stay
 
 
@@ -140,25 +143,23 @@ def compare(kind: str, size: int, calls: int, seed: int, seconds: float) -> None
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--calls", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=300.0)
-    parser.add_argument(
-        "--kinds", nargs="+", default=[f"{kind} {size}" for kind in ("dig", "toggle") for size in BOXES]
-    )
-    said = parser.parse_args()
+def main(
+    *,
+    calls: int = 1000,
+    seed: int = 0,
+    seconds: float = 300.0,
+    kinds: Annotated[list[str], Parameter(consume_multiple=True)] = KINDS,
+) -> None:
     for made in (Dig(16, 99), Toggle(16, 99)):  # compiled, and tables built
         assert list(made.session()) == list(made.fresh())
     for size in BOXES:
         for steps in (Dig(size, 99).session(), Dig(size, 99).fresh()):
             next(steps)
     print("question    calls   session      fresh   ratio")
-    for kind in said.kinds:
-        name, size = kind.split()
-        compare(name, int(size), said.calls, said.seed, said.seconds)
+    for kind in kinds:
+        name, side = kind.split()
+        compare(name, int(side), calls, seed, seconds)
 
 
 if __name__ == "__main__":
-    main()
+    cyclopts.run(main)

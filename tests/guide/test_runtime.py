@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import tiny
 from dibs import InputError, generate
 from dibs.bench.instances import load
+from dibs.generate.check import solved
 from dibs.guide import card
 from dibs.guide.denoiser import Denoiser
 from dibs.guide.graph import graph
@@ -21,7 +22,6 @@ from dibs.guide.network import Batch
 from dibs.guide.runtime import Compiled, Relational, Transformer, backend
 from dibs.guide.steps import denoise
 from dibs.model.export import load_module
-from dibs.model.puzzles import solve
 from dibs.model.states import collect
 from dibs.problem import Sudoku
 from dibs.problem.shape import shape
@@ -228,7 +228,7 @@ def test_a_card_that_says_when_to_stop_makes_easy_states_cheap() -> None:
     """
     of, folder = shape(9, (3, 3)), card.find("relational-deep")
     puzzles = np.array([puzzle.values for puzzle in load("hard300", 12) if isinstance(puzzle, Sudoku)], np.uint8)
-    states = collect(of, puzzles, solve(of, puzzles), "hidden")
+    states = collect(of, puzzles, solved(of, puzzles)[0], "hidden")
     asked = of.structure, states.open, states.true
     known = card.verify(folder)
     early = Compiled(folder, known)

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from dibs.generate import sudoku
+from dibs.generate.check import solved
 from dibs.model.alone import solved_alone
-from dibs.model.puzzles import solve
 from dibs.model.states import eliminated, truth
 from dibs.problem import Sudoku
 from dibs.problem.shape import shape
@@ -23,7 +23,7 @@ Bools = NDArray[np.bool_]
 def puzzles() -> tuple[NDArray[np.uint8], Bools, Bools]:
     """(values, open literals, solutions) of random minimal puzzles."""
     values = np.array([one.values for one in sudoku(60, box=(3, 3), minimal=True, seed=4)], np.uint8)
-    return values, eliminated(NINE, values), truth(NINE, solve(NINE, values))
+    return values, eliminated(NINE, values), truth(NINE, solved(NINE, values)[0])
 
 
 def test_a_perfect_network_solves_all(puzzles: tuple[NDArray[np.uint8], Bools, Bools]) -> None:

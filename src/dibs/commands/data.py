@@ -58,9 +58,9 @@ def overview(*, json: Annotated[bool, Parameter(help="one JSON object")] = False
       dibs data list
     """
     if json:
-        described = [_described(one) for one in lists.LISTS.values()]
-        more = [_described_set(one) for one in sets.SETS.values()]
-        print(encoder.dumps({"folder": str(lists.folder()), "lists": described, "sets": more}))
+        described = {"lists": list(map(_described, lists.LISTS.values()))}
+        described |= {"sets": list(map(_described, sets.SETS.values()))}
+        print(encoder.dumps({"folder": str(lists.folder()), **described}))
     else:
         _show()
     return 0
@@ -134,21 +134,10 @@ def _import(one: InstanceSet, source: Path | None, fresh: bool) -> None:
     print(f"{one.name}: {len(found):,} instances, {part} are here: {one.path}")
 
 
-def _described(one: PuzzleList) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "puzzles": one.puzzles,
-        "what": one.what,
-        "state": one.state(),
-        "path": str(one.path),
-        "sha256": one.sha256,
-        "url": one.url,
-        "member": one.member,
-    }
-
-
-def _described_set(one: InstanceSet) -> dict[str, Any]:
+def _described(one: PuzzleList | InstanceSet) -> dict[str, Any]:
     record = {"name": one.name, "puzzles": one.puzzles, "what": one.what, "state": one.state(), "path": str(one.path)}
+    if isinstance(one, PuzzleList):
+        return record | {"sha256": one.sha256, "url": one.url, "member": one.member}
     return record | {"family": one.family, "url": one.url, "here": len(one.load()) if one.state() == "here" else 0}
 
 

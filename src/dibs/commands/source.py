@@ -91,11 +91,11 @@ def count_lines(source: Source) -> int | None:
         return None
 
 
-def parse_box(text: str | None, flag: str = "--box") -> Box | None:
+def parse_box(text: str | None) -> Box | None:
     """`3x4`: rows x columns."""
     if text is None:
         return None
     found = re.fullmatch(r"([0-9]{1,3})[xX×]([0-9]{1,3})", text)
     if not found:
-        raise Refused(f"dibs: {flag} {text}: write rows x columns of a box, e.g. 3x3")
+        raise Refused(f"dibs: --box {text}: write rows x columns of a box, e.g. 3x3")
     return int(found[1]), int(found[2])

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.dtypes import Values
-from dibs.generate.check import engine_of
+from dibs.generate.check import solved
 from dibs.problem.shape import Shape, shape
 from dibs.problem.sudoku import Sudoku
 
-_NINE = shape(9, (3, 3))
+NINE = shape(9, (3, 3))
 
 
 def canonical(puzzle: Sudoku) -> Sudoku:
@@ -30,38 +30,35 @@ def canonical(puzzle: Sudoku) -> Sudoku:
         The form, a puzzle itself.
     """
     values = nine([puzzle])
-    return Sudoku._of(_NINE, np.frombuffer(canonical_forms(values)[0], np.uint8))
+    return Sudoku._of(NINE, np.frombuffer(canonical_forms(values)[0], np.uint8))
 
 
 def canonical_forms(puzzles: Values) -> list[bytes]:
     """The canonical form of each of `puzzles` [k, 81] as 81 bytes; about half a millisecond each."""
     from dibs.generate.loops import minlex
 
-    if not len(puzzles):
-        return []
-    engine = engine_of(_NINE, puzzles, max_solutions=2)
-    engine.run()
-    if (engine.counters.solutions != 1).any():
+    solutions, counts = solved(NINE, puzzles, 2)
+    if (counts != 1).any():
         raise ValueError("the canonical form is defined for puzzles with exactly one solution")
-    return [minlex(engine.choices(i)[0] + np.uint8(1), puzzle)[81:].tobytes() for i, puzzle in enumerate(puzzles)]
+    return [minlex(solution, puzzle)[81:].tobytes() for solution, puzzle in zip(solutions, puzzles, strict=True)]
 
 
 def nine(puzzles: Iterable[Sudoku]) -> Values:
     """[k, 81] the values of 9x9 puzzles; ValueError for any other size."""
     found = list(puzzles)
     for puzzle in found:
-        if puzzle.shape is not _NINE:
+        if puzzle.shape is not NINE:
             raise ValueError(f"{puzzle!r}: this works on 9x9 puzzles with boxes of 3x3 only")
     return np.array([puzzle.values for puzzle in found], np.uint8).reshape(-1, 81)
 
 
-def shuffled(puzzles: Values, rng: np.random.Generator, of: Shape = _NINE) -> Values:
+def shuffled(puzzles: Values, rng: np.random.Generator, of: Shape = NINE) -> Values:
     """`puzzles` [k, cells], each under a random symmetry of its own; boxes that are not square are not transposed."""
     cells, labels = _symmetries(len(puzzles), rng, of)
     return np.take_along_axis(labels, np.take_along_axis(puzzles, cells, axis=1).astype(np.int64), axis=1)
 
 
-def shuffles(count: int, rng: np.random.Generator, of: Shape = _NINE) -> NDArray[np.int64]:
+def shuffles(count: int, rng: np.random.Generator, of: Shape = NINE) -> NDArray[np.int64]:
     """[count, L] random symmetries of literals: which literal takes the place of each."""
     cells, labels = _symmetries(count, rng, of)
     values = labels[:, 1:].argsort(axis=1)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.clock import never
-from dibs.problem.shape import Shape, shape
+from dibs.problem.shape import Shape
 from dibs.problem.sudoku import Sudoku
 from dibs.search.options import Options
 from dibs.search.outcome import Status
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dibs.search.tree.search import TreeSearch
 
 BLOCK = 64
+AT_ONCE = 4096  # grids of an engine that looks for solutions
 RUN = 256  # failures of the shortest run of a nogood search
 
 
@@ -31,6 +32,18 @@ def engine_of(
     return TreeSearch(grids, Options(**options), guided=guided, static=guided, block=BLOCK, answers=answers)
 
 
+def solved(of: Shape, values: NDArray[np.uint8], most: int = 1) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """([k, cells] the first solution of each grid, 0 where there is none; [k] how many there are, up to `most`)."""
+    solutions, counts = np.zeros_like(values), np.zeros(len(values), np.int64)
+    for at in range(0, len(values), AT_ONCE):
+        engine = engine_of(of, values[at : at + AT_ONCE], max_solutions=most)
+        engine.run()
+        counts[at : at + AT_ONCE] = engine.counters.solutions
+        for row in np.flatnonzero(engine.counters.solutions).tolist():
+            solutions[at + row] = engine.choices(row)[0] + 1
+    return solutions, counts
+
+
 def uniqueness(of: Shape, values: NDArray[np.uint8]) -> NDArray[np.int64]:
     """[k] 1 if a grid has one solution, 0 if it has none or more."""
     if not len(values):
@@ -39,14 +52,6 @@ def uniqueness(of: Shape, values: NDArray[np.uint8]) -> NDArray[np.int64]:
     engine.run()
     found: NDArray[np.int64] = (engine.counters.solutions == 1).astype(np.int64)
     return found
-
-
-def solution_of(puzzle: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """[81] the solution of a 9x9 puzzle that has one."""
-    engine = engine_of(shape(9, (3, 3)), puzzle[None])
-    engine.run()
-    values: NDArray[np.uint8] = engine.choices(0)[0] + np.uint8(1)
-    return values
 
 
 def still_unique(

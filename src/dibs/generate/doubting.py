@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from dibs.dtypes import Floats, Values
-from dibs.generate.canonical import canonical_forms, nine, shuffled
-from dibs.generate.check import engine_of, uniqueness
-from dibs.generate.moves import completions, reduced, rests
+from dibs.generate.canonical import NINE, canonical_forms, nine, shuffled
+from dibs.generate.check import engine_of
+from dibs.generate.moves import beginning, completions, reduced, rests
 from dibs.generate.sudokus import FEWEST, check_count, sudoku
 from dibs.guide.steps import LogProbabilities
-from dibs.problem.shape import shape
 from dibs.problem.sudoku import Sudoku
 
 LITTER = 4096  # random puzzles that one round begins with
@@ -26,7 +25,6 @@ RESTS = 10  # ways of taking clues away from a parent that one step looks at
 TRIED = 20  # children of a parent that are shown to the guide: those that cost most
 KEPT = 4  # of these, the ones that it doubts most are made minimal
 HARVEST = 12  # puzzles taken from one family: more would be ever closer relatives
-_NINE = shape(9, (3, 3))
 
 
 def doubted(
@@ -63,12 +61,9 @@ def doubted(
         raise ValueError(f"doubt = {doubt:g}: it must be a number above 0")
     if not 1 <= steps <= BRED:
         raise ValueError(f"steps = {steps}: it must be 1 to {BRED}")
-    begin = nine(start)
-    for number, (puzzle, unique) in enumerate(zip(begin, uniqueness(_NINE, begin), strict=True), 1):
-        if unique != 1:
-            raise ValueError(f"start puzzle {number} does not have exactly one solution")
-        if np.count_nonzero(puzzle) < FEWEST:
-            raise ValueError(f"start puzzle {number} has 17 givens: such puzzles are for testing guides only")
+    begin = beginning(start)
+    if len(few := np.flatnonzero(np.count_nonzero(begin, axis=1) < FEWEST)):
+        raise ValueError(f"start puzzle {few[0] + 1} has 17 givens: such puzzles are for testing guides only")
     return _search(count, denoiser, doubt, steps, begin, seed, progress or (lambda examined: None))
 
 
@@ -106,7 +101,7 @@ def _search(
                     continue
                 known.add(form)
                 assert np.count_nonzero(puzzle) >= FEWEST
-                yield Sudoku._of(_NINE, puzzle)
+                yield Sudoku._of(NINE, puzzle)
                 count -= 1
                 if count == 0:
                     return
@@ -156,7 +151,7 @@ def _costliest(puzzles: Values, most: int) -> Values:
     puzzles = puzzles[np.count_nonzero(puzzles, axis=1) >= FEWEST]
     if len(puzzles) <= most:
         return puzzles
-    engine = engine_of(_NINE, puzzles, tie="degree")
+    engine = engine_of(NINE, puzzles, tie="degree")
     engine.run()
     costliest: Values = puzzles[np.argsort(-engine.counters.nodes, kind="stable")[:most]]
     return costliest
@@ -167,12 +162,12 @@ def doubts_of(denoiser: LogProbabilities, puzzles: Values) -> Floats:
     found = np.zeros(len(puzzles))
     if not len(puzzles):
         return found
-    engine = engine_of(_NINE, puzzles)
+    engine = engine_of(NINE, puzzles)
     engine.run()
     true = engine.true()
-    asks = engine_of(_NINE, puzzles, guided=True).advance()
+    asks = engine_of(NINE, puzzles, guided=True).advance()
     if asks is not None:
-        log_p = denoiser.log_probabilities(_NINE.structure, asks.open, asks.true)
+        log_p = denoiser.log_probabilities(NINE.structure, asks.open, asks.true)
         right = asks.open & true[asks.rows]
-        found[asks.rows] = -np.where(right, log_p, 0).sum(axis=1) / _NINE.cells
+        found[asks.rows] = -np.where(right, log_p, 0).sum(axis=1) / NINE.cells
     return found

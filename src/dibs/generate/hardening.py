@@ -8,11 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.dtypes import Values
-from dibs.generate.canonical import canonical_forms, nine, shuffled
+from dibs.generate.canonical import NINE, canonical_forms, nine, shuffled
 from dibs.generate.check import engine_of
 from dibs.generate.moves import completions, reduced, rests
 from dibs.generate.sudokus import FEWEST, check_count, sudoku
-from dibs.problem.shape import shape
 from dibs.problem.structure import Level
 from dibs.problem.sudoku import Sudoku
 
@@ -24,7 +23,6 @@ IMAGES = 8  # images under random symmetries that one measurement takes the mean
 PROOF = 24  # fresh images that a puzzle is judged by before it is handed out
 HARVEST = 60  # puzzles taken from one population: more would be ever closer relatives
 PATIENCE = 250  # steps without a new hard puzzle before a population is dropped
-_NINE = shape(9, (3, 3))
 
 
 def hard(
@@ -72,7 +70,7 @@ def _search(count: int, nodes: float, level: Level, seed: int, progress: Callabl
                 known.add(form)
                 assert np.count_nonzero(puzzle) >= FEWEST
                 herd.idle = 0
-                yield Sudoku._of(_NINE, shuffled(puzzle[None], images)[0])
+                yield Sudoku._of(NINE, shuffled(puzzle[None], images)[0])
                 taken += 1
                 count -= 1
                 if count == 0:
@@ -97,7 +95,7 @@ class _Population:
 
     def measure(self, puzzles: Values, images: int) -> NDArray[np.float64]:
         """[k] mean nodes over random images of `puzzles` [k, 81]."""
-        engine = engine_of(_NINE, shuffled(np.repeat(puzzles, images, axis=0), self.rng), level=self.level)
+        engine = engine_of(NINE, shuffled(np.repeat(puzzles, images, axis=0), self.rng), level=self.level)
         engine.run()
         mean: NDArray[np.float64] = engine.counters.nodes.reshape(-1, images).mean(axis=1)
         return mean

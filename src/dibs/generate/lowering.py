@@ -9,11 +9,9 @@ from heapq import heappop, heappush
 import numpy as np
 
 from dibs.dtypes import Values
-from dibs.generate.canonical import canonical_forms, nine
-from dibs.generate.check import uniqueness
-from dibs.generate.moves import completions, reduced, subsets, without
+from dibs.generate.canonical import NINE, canonical_forms, nine
+from dibs.generate.moves import beginning, completions, reduced, subsets, without
 from dibs.generate.sudokus import check_count, sudoku
-from dibs.problem.shape import shape
 from dibs.problem.sudoku import Sudoku
 
 FEWEST = 17  # no puzzle with 16 clues has one solution (McGuire, Tugemann and Civario 2012)
@@ -25,7 +23,6 @@ SUBSETS = 400  # of one size that are tried for one puzzle
 BREADTH = 6  # new puzzles that one step keeps above the wanted number, and ten times as many next to a wanted one
 EAGER = 7  # steps of a wanted puzzle before others get a turn: all its moves that take one clue away
 PATIENCE = 300  # steps without a smaller puzzle before a generated start is dropped
-_NINE = shape(9, (3, 3))
 
 
 def low_clue(
@@ -55,11 +52,7 @@ def low_clue(
     check_count(count)
     if not FEWEST <= givens <= 81:
         raise ValueError(f"givens = {givens}: no Sudoku with fewer than {FEWEST} clues has one solution")
-    begin = nine(start)
-    if len(begin) and (uniqueness(_NINE, begin) != 1).any():
-        wrong = int(np.flatnonzero(uniqueness(_NINE, begin) != 1)[0]) + 1
-        raise ValueError(f"start puzzle {wrong} does not have exactly one solution")
-    return _search(count, givens, begin, seed, progress or (lambda examined: None))
+    return _search(count, givens, beginning(start), seed, progress or (lambda examined: None))
 
 
 def _search(count: int, givens: int, start: Values, seed: int, progress: Callable[[int], None]) -> Iterator[Sudoku]:
@@ -80,7 +73,7 @@ def _search(count: int, givens: int, start: Values, seed: int, progress: Callabl
             fresh += 1
         while pool.heap and pool.idle < pool.patience:
             for puzzle in pool.step():
-                yield Sudoku._of(_NINE, puzzle)
+                yield Sudoku._of(NINE, puzzle)
                 count -= 1
                 if count == 0:
                     return

@@ -8,6 +8,7 @@ is searched for two solutions, and those that the searches find join X and rule 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -16,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.dtypes import Values
-from dibs.generate.check import engine_of, solution_of, uniqueness
-from dibs.problem.shape import shape
+from dibs.generate.canonical import NINE, nine
+from dibs.generate.check import engine_of, solved, uniqueness
 from dibs.problem.structure import Level
+from dibs.problem.sudoku import Sudoku
 
 if TYPE_CHECKING:
     from dibs.search.root import Root
@@ -28,7 +30,14 @@ Cells = NDArray[np.int64]
 LISTED = {1: 32, 2: 512}  # by clues put in: solutions of the rest that are listed at first
 CHECKED = 96  # candidates that are searched between two counts
 DEAD, PROVEN = 2, 3  # entries of the tables; 0 and 1 count the solutions seen
-_NINE = shape(9, (3, 3))
+
+
+def beginning(start: Iterable[Sudoku]) -> Values:
+    """[k, 81] what a search is told to begin with; ValueError names the first that is no puzzle."""
+    found = nine(start)
+    if len(wrong := np.flatnonzero(uniqueness(NINE, found) != 1)):
+        raise ValueError(f"start puzzle {wrong[0] + 1} does not have exactly one solution")
+    return found
 
 
 def subsets(cells: Cells, size: int) -> Cells:
@@ -49,7 +58,7 @@ def rests(parent: Values, count: int, rng: np.random.Generator) -> Values:
     single = without(parent, rng.permutation(subsets(given, 1))[: count // 2])
     double = without(parent, rng.permutation(subsets(given, 2))[: count - count // 2])
     extra = rng.choice(free, len(double))
-    double[np.arange(len(double)), extra] = solution_of(parent)[extra]
+    double[np.arange(len(double)), extra] = solved(NINE, parent[None])[0][0, extra]
     return np.concatenate([single, double])
 
 
@@ -59,7 +68,7 @@ def completions(rests: Values, add: int) -> list[Values]:
     The clues that were just taken away are among them.
     """
     listed = LISTED[add]
-    engine = engine_of(_NINE, rests, max_solutions=listed, answers=listed)
+    engine = engine_of(NINE, rests, max_solutions=listed, answers=listed)
     engine.run()
     tables = [_Table(rest, add) for rest in rests]
     for i, table in enumerate(tables):
@@ -69,7 +78,7 @@ def completions(rests: Values, add: int) -> list[Values]:
     waiting = [table for table in tables if not table.whole]
     while waiting:
         chosen = [table.candidates(-(-CHECKED // len(waiting))) for table in waiting]
-        engine = engine_of(_NINE, np.concatenate([puzzles for _, puzzles in chosen]), max_solutions=2, answers=2)
+        engine = engine_of(NINE, np.concatenate([puzzles for _, puzzles in chosen]), max_solutions=2, answers=2)
         engine.run()
         solutions = engine.counters.solutions
         end = 0
@@ -161,7 +170,7 @@ def _roots(puzzles: Values, level: Level) -> Root:
     from dibs.search.root import settle
 
     true = puzzles[:, :, None] == np.arange(1, 10, dtype=np.uint8)
-    return settle(_NINE.structure, true.reshape(len(puzzles), -1), level)
+    return settle(NINE.structure, true.reshape(len(puzzles), -1), level)
 
 
 def minimal(puzzles: Values) -> NDArray[np.bool_]:
@@ -169,7 +178,7 @@ def minimal(puzzles: Values) -> NDArray[np.bool_]:
     row, cell = puzzles.nonzero()
     shorter = puzzles[row]
     shorter[np.arange(len(row)), cell] = 0
-    redundant = uniqueness(_NINE, shorter) == 1
+    redundant = uniqueness(NINE, shorter) == 1
     needed: NDArray[np.bool_] = np.bincount(row, weights=redundant, minlength=len(puzzles)) == 0
     return needed
 
@@ -182,6 +191,6 @@ def reduced(puzzles: Values, rng: np.random.Generator) -> Values:
         for cell in rng.permutation(np.flatnonzero(puzzles[row])):
             shorter = puzzles[row : row + 1].copy()
             shorter[0, cell] = 0
-            if uniqueness(_NINE, shorter)[0] == 1:
+            if uniqueness(NINE, shorter)[0] == 1:
                 puzzles[row] = shorter[0]
     return puzzles

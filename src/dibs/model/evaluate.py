@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate.canonical import shuffled
-from dibs.generate.check import engine_of
+from dibs.generate.check import solved
 from dibs.guide.steps import LogProbabilities, refusal
 from dibs.model import cost, speed
 from dibs.model.states import solution_paths, truth
@@ -127,13 +127,10 @@ def _solutions(of: Shape, values: Values, progress: Progress) -> Values:
     """[n, cells] the solution of each puzzle."""
     solutions = np.zeros_like(values)
     for at in range(0, len(values), BLOCK):
-        engine = engine_of(of, values[at : at + BLOCK], max_solutions=2)
-        engine.run()
-        for row, found in enumerate(engine.counters.solutions.tolist()):
-            if found != 1:
-                many = "more than one solution" if found else "no solution"
-                raise InputError(f"puzzle {at + row + 1} has {many}: guides are judged on puzzles with exactly one")
-            solutions[at + row] = engine.choices(row)[0] + 1
+        solutions[at : at + BLOCK], counts = solved(of, values[at : at + BLOCK], 2)
+        if len(others := np.flatnonzero(counts != 1)):
+            many = "more than one solution" if counts[others[0]] else "no solution"
+            raise InputError(f"puzzle {at + others[0] + 1} has {many}: guides are judged on puzzles with exactly one")
         progress("puzzles checked", min(at + BLOCK, len(values)), len(values))
     return solutions
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dibs.generate import hard, low_clue, sudoku
-from dibs.generate.check import engine_of, uniqueness
+from dibs.generate.check import solved, uniqueness
 from dibs.generate.shipped import doubted
 from dibs.model.config import SOURCES, Data
 from dibs.problem import InputError, read_instances
@@ -33,7 +33,6 @@ PIECE = {"minimal": 4096, "easy": 4096, "low": 60, "hard": 60}  # puzzles made a
 LOW = 19  # most givens of the source `low`
 NODES = 60  # least cost of the source `hard`
 MANY = 10**9
-_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -60,16 +59,16 @@ def load(data: Data, cache: Path, progress: Callable[[str, int, int], None]) -> 
     found = {}
     if data.doubted:
         puzzles = _checked(of, _doubted(of, data.doubted), "doubted")
-        found["doubted"] = Puzzles(puzzles, solve(of, puzzles), round(len(puzzles) * data.held))
+        found["doubted"] = Puzzles(puzzles, solved(of, puzzles)[0], round(len(puzzles) * data.held))
     if data.listed:
         puzzles = _checked(of, _listed(of, data.listed), "listed")
-        found["listed"] = Puzzles(puzzles, solve(of, puzzles), round(len(puzzles) * data.held))
+        found["listed"] = Puzzles(puzzles, solved(of, puzzles)[0], round(len(puzzles) * data.held))
     for source in PIECE:
         wanted = getattr(data, source)
         if wanted:
             pieces = _pieces(source, data, wanted, cache, lambda made, s=source, w=wanted: progress(s, made, w))  # type: ignore[misc]
             puzzles = _checked(of, np.concatenate(pieces)[:wanted], source)
-            found[source] = Puzzles(puzzles, solve(of, puzzles), _held(len(puzzles), data.held, PIECE[source]))
+            found[source] = Puzzles(puzzles, solved(of, puzzles)[0], _held(len(puzzles), data.held, PIECE[source]))
     if not found:
         raise InputError(f"[data] has no puzzles: set one of {', '.join(SOURCES)}")
     return found
@@ -112,17 +111,6 @@ def fingerprint(sources: dict[str, Puzzles]) -> str:
 
 def shape_of(data: Data) -> Shape:
     return shape(data.box[0] * data.box[1], data.box)
-
-
-def solve(of: Shape, puzzles: Values) -> Values:
-    """[n, cells] the first solution of each puzzle."""
-    solutions = np.zeros_like(puzzles)
-    for begin in range(0, len(puzzles), _BLOCK):
-        engine = engine_of(of, puzzles[begin : begin + _BLOCK])
-        engine.run()
-        for row in range(len(engine.instances)):
-            solutions[begin + row] = engine.choices(row)[0] + 1
-    return solutions
 
 
 def _held(count: int, share: float, piece: int) -> int:

@@ -51,28 +51,14 @@ class Cover(Instance):
         return self._said.variable + 1
 
     def decode(self, literals: NDArray[np.int64]) -> list[int]:
-        """The formula's solution from the true literals.
-
-        Args:
-            literals: the true ones, ascending.
-
-        Returns:
-            A signed number for each variable.
-        """
+        """The formula's solution: a signed number for each variable."""
         signed = -np.arange(1, self.formula.variables + 1)
         signed[self._said.given] *= -1
         signed[self._said.variable[literals]] *= -1
         return [int(z) for z in signed]
 
     def violation(self, solution: list[int]) -> str | None:
-        """What is wrong with a solution, by the formula's own checker.
-
-        Args:
-            solution: a signed number for each variable.
-
-        Returns:
-            A line, or None if nothing is wrong.
-        """
+        """By the formula's own checker."""
         return self.formula.violation(solution)
 
 
