@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import count
 from typing import Any
 
 import pytest
@@ -131,8 +132,8 @@ def test_all_solutions_are_shown_once() -> None:
     model = cp.Model(cp.AllDifferent(x), b.implies(x[0] + 2 * x[1] + 3 * x[2] >= 15))
     seen: list[tuple[int, ...]] = []
     solver = cp.SolverLookup.get("dibs", model)
-    count = solver.solveAll(display=lambda: seen.append((*map(int, x.value()), int(b.value()))))
-    assert count == len(seen) == len(set(seen)) == model.solveAll(solver="ortools")
+    found = solver.solveAll(display=lambda: seen.append((*map(int, x.value()), int(b.value()))))
+    assert found == len(seen) == len(set(seen)) == model.solveAll(solver="ortools")
     assert str(solver.status().exitstatus) == "ExitStatus.OPTIMAL"
     assert solver.solveAll(solution_limit=3) == 3
     assert str(solver.status().exitstatus) == "ExitStatus.FEASIBLE"
@@ -140,3 +141,12 @@ def test_all_solutions_are_shown_once() -> None:
     assert none.solveAll() == 0
     assert str(none.status().exitstatus) == "ExitStatus.UNSATISFIABLE"
     assert x[0].value() is None
+
+
+def test_what_is_displayed_is_within_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = count(0, 10)
+    monkeypatch.setattr("dibs.search.solver.clock", lambda: next(now))  # ten seconds later at each look
+    x = cp.intvar(0, 9, shape=5)
+    solver = cp.SolverLookup.get("dibs", cp.Model(cp.sum(x) >= 1))
+    assert 0 < solver.solveAll(time_limit=500, display=lambda: None) < 50_000
+    assert str(solver.status().exitstatus) == "ExitStatus.FEASIBLE"

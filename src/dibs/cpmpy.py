@@ -50,7 +50,7 @@ except ImportError as error:
 from dibs.problem.cnf import CNF
 from dibs.problem.diagram import Block, TooLarge, at_most
 from dibs.problem.linear import Unequal, counted
-from dibs.questions import solutions
+from dibs.questions import opened
 from dibs.search.contract import Asks, Guide
 from dibs.search.outcome import Outcome, Status
 from dibs.solving import solve
@@ -224,14 +224,15 @@ class CPM_dibs(SolverInterface):  # type: ignore[misc]
     ) -> int:
         """All solutions by one search, which differ in the user's variables; returns how many were found.
 
-        `display`: expressions to print, or a function to call, at each. Other engines do it CPMpy's way.
+        `display`: expressions to print, or a function to call, at each; that is within `time_limit`, too. Other
+        engines do it CPMpy's way.
         """
         if "engine" in options:
             return int(super().solveAll(display, time_limit, solution_limit, call_from_model, **options))
         options = self._prepared(time_limit, options)
         begin = perf_counter()
         over = [self.solver_var(variable) for variable in self.user_vars]
-        stream = solutions(self.native_model, solution_limit, over=over, **options)
+        stream = opened(self.native_model, solution_limit, over, options, reading=True)
         count = 0
         for solution in stream:
             self._assign(solution)

@@ -85,6 +85,13 @@ def solutions(
         >>> len(list(dibs.solutions(dibs.Sudoku.parse("4.....1..3......"))))
         3
     """
+    return opened(problem, limit, over, {**options, "guide": guide, "policy": policy, "workers": workers})
+
+
+def opened(
+    problem: Any, limit: int | None, over: Iterable[Any] | None, options: dict[str, Any], reading: bool = False
+) -> Solutions:
+    """`solutions`. `reading`: whoever takes them does so within `max_seconds`."""
     limit = _checked(limit)
     if named := sorted({"max_solutions", "count"} & options.keys()):
         raise ValueError(f"solutions takes no {named[0]}: say limit")
@@ -93,8 +100,9 @@ def solutions(
     if options.get("proof") is not None:
         raise ValueError("solutions takes no proof: say max_solutions, and solve")
     instance = instance_of(problem)
-    how = {**options, "guide": guide, "policy": policy, "workers": workers}
-    return Solutions(_solver(instance, limit, over, how).stream(instance))
+    found = _solver(instance, limit, over, options)
+    found.reading = reading
+    return Solutions(found.stream(instance))
 
 
 def _solver(instance: Instance, limit: int | None, over: Iterable[Any] | None, options: dict[str, Any]) -> Solver:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 import dibs
 from dibs import CNF, Latin, Not, Problem, Sudoku
 from dibs.problem import Instance
+from dibs.questions import opened
+from dibs.search import solver, workers
 from dibs.search.nogoods import enumeration
 from guides import BAD, Scored
 from judge import as_set, clauses, sets
@@ -131,6 +134,21 @@ def test_streams_end_when_they_are_closed() -> None:
     stream.close()
     assert list(stream) == []
     assert stream.outcome is None
+
+
+@pytest.mark.parametrize("how", [{}, {"strategy": "nogoods"}, {"strategy": "nogoods", "workers": 2}])
+def test_reading_is_within_the_limit(how: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it is said to be: each look at the clock is ten seconds after the one before."""
+    now = itertools.count(0, 10)
+    for module in (solver, workers):
+        monkeypatch.setattr(module, "clock", lambda: next(now))
+    stream = opened(Latin.parse("." * 81), None, None, {"max_seconds": 1000, **how}, reading=True)
+    count = len(list(stream))
+    assert stream.outcome is not None
+    assert stream.outcome.status == "LIMIT"
+    assert stream.outcome.solutions == count > 0
+    idle = dibs.solutions(Sudoku.parse("." * 16), max_seconds=1000, **how)  # 288 solutions
+    assert len(list(idle)) == 288
 
 
 def test_limits_are_said() -> None:

@@ -87,6 +87,7 @@ def solve(
     on a line, as it is found, then what they cost; of many a line LINE STATUS
     SOLUTIONS SOLUTION for each, where SOLUTIONS is how many were found. With
     --json each is an object {id, solution}, and the puzzle's own comes last.
+    Of one puzzle the time of printing is within --max-seconds, too.
 
     --unique finds a solution, and a second one or a proof that there is none.
     It prints what it has found, then one of the words unique, several, none
@@ -278,6 +279,7 @@ class _Run:
         if isinstance(item, InputError):
             raise item
         instance, stop = item, self.interrupt.stop
+        self.solver.reading = True
         self.solver.workers = self.workers or 1  # the order of solutions is the same in every run, unless said
         stream = Solutions(self.solver.stream(instance, stopped=stop.is_set))
         with Terminal(self.waiting) as terminal:

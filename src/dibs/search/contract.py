@@ -245,6 +245,9 @@ class Searcher:
         """What the last answer cost: the searches that it was for share the time, and have so many passes each."""
         raise NotImplementedError
 
+    def wait(self, seconds: float) -> None:
+        """So many seconds went by outside of the only search, and are on its limit."""
+
     def patience(self) -> float:
         """Seconds that an answer may take before it comes too late for every search that waits."""
         return inf

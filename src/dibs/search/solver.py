@@ -63,6 +63,7 @@ class Solver:
         self.workers = 1  # cores for one instance, where the nogood search does it
         self.count = False  # solutions are counted, and only the first is kept
         self.over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these; for the nogood search
+        self.reading = False  # whoever takes solutions of a stream does so within `max_seconds`
         self.eager = False  # every search asks the guide: batches are best large
         self.turn = Lock()
         self._known: WeakKeyDictionary[Structure, Plan] = WeakKeyDictionary()
@@ -161,7 +162,8 @@ class Solver:
         plan = self.plan(problem)
         plan = _sooner(plan, clock() - begin)
         guide = self.guide if plan.guided else None
-        return streamed(Batch([problem], [0], guide, 1, stopped, self.turn, None, self.workers, over=self.over), plan)
+        many: dict[str, Any] = {"workers": self.workers, "over": self.over, "reading": self.reading}
+        return streamed(Batch([problem], [0], guide, 1, stopped, self.turn, **many), plan)
 
 
 @dataclass(frozen=True)
@@ -179,6 +181,7 @@ class Batch:
     count: bool = False  # solutions are counted, and only the first is kept
     over: NDArray[np.bool_] | None = None  # [literals] solutions differ in these
     drat: Drat | None = None  # the proof of the only instance, for searches of dibs' own
+    reading: bool = False  # as for `Solver`
     between: Callable[[int], bool] | None = None  # what is called between slices of an engine
     lemmas: Sequence[Sequence[int]] = ()  # clauses that follow from the only instance, for an engine
 
@@ -257,7 +260,7 @@ def streamed(batch: Batch, plan: Plan) -> Generator[Sequence[Any], None, Outcome
     if batch.shared(plan):
         from dibs.search.workers import stream
 
-        rest: dict[str, Any] = {"stopped": batch.stopped, "turn": batch.turn}
+        rest: dict[str, Any] = {"stopped": batch.stopped, "turn": batch.turn, "reading": batch.reading}
         return (yield from stream(batch.some[0], plan.options, batch.taking, **batch.team, **rest))
     search = _searcher(batch, plan)
     while True:
@@ -268,7 +271,10 @@ def streamed(batch: Batch, plan: Plan) -> Generator[Sequence[Any], None, Outcome
             return found
         if batch.stopped():
             return None
+        begin = clock()
         yield search.take()
+        if batch.reading:
+            search.wait(clock() - begin)
 
 
 def _sooner(plan: Plan, seconds: float) -> Plan:

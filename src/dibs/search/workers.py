@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from math import inf
 from queue import Full, Queue
 from threading import Event, Lock
 from typing import Any
@@ -45,11 +46,13 @@ def stream(
     proof: Drat | None = None,
     over: Bools | None = None,
     count: bool = False,
+    reading: bool = False,
 ) -> Generator[Sequence[Any], None, Outcome | None]:
     """Solutions as they are found; then the outcome, without them: LIMIT where nothing is decided, None where stopped.
 
-    `turn` is held while the guide is asked; the others as for `NogoodSearch`. A proof, of one solution at most, has
-    what all of them learn: nothing is told, and the space stays whole.
+    `reading`: whoever takes solutions does so within `max_seconds`. `turn` is held while the guide is asked; the others
+    as for `NogoodSearch`. A proof, of one solution at most, has what all of them learn: nothing is told, and the space
+    stays whole.
     """
     if workers < 1:
         raise ValueError(f"workers = {workers}: it must be 1 or more")
@@ -60,6 +63,8 @@ def stream(
     turn = turn or (Lock() if guide is not None else nullcontext())
     queue: Queue[Sequence[Any] | None] = Queue(AHEAD * workers)
     gone = Event()  # nobody takes solutions any more
+    late, limit = False, options.max_seconds
+    end = inf if limit is None or not reading else clock() + limit
 
     def over_now() -> bool:
         return team.ended.is_set() or gone.is_set() or stopped()
@@ -99,6 +104,9 @@ def stream(
                 if some and given < wanted:
                     yield some[: wanted - given]
                     given += len(some)
+                    late = given < wanted and clock() >= end
+                if late:
+                    break
         finally:
             gone.set()  # also where one raises: the others end within milliseconds
     errors = [error for error in (one.exception() for one in going) if error is not None]
@@ -106,8 +114,8 @@ def stream(
     decided = next((one for one in outcomes if one and one.status is not Status.LIMIT), None)
     if not team.members and decided:  # at the root
         return replace(decided, solution=None, others=())
-    total = min(team.solutions, wanted) if several else given
-    if decided is None and total < wanted:
+    total = min(team.solutions, wanted) if several and not late else given
+    if late or (decided is None and total < wanted):
         if errors and (several or not any(outcomes)):
             raise errors[0]
         if stopped():

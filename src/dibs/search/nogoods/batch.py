@@ -119,11 +119,15 @@ class NogoodSearch(Searcher):
             search.calls += passes
             search.guide_seconds += (seconds + self._handing) / len(self._answered)
 
+    def wait(self, seconds: float) -> None:
+        for search in self._live.values():
+            search.elsewhere += seconds
+
     def patience(self) -> float:
         if self._waiting is None or self.options.max_seconds is None:
             return inf
         searches = self._waiting[1]
-        used = min(search.seconds + search.guide_seconds for search in searches)
+        used = min(search.used for search in searches)
         return (self.options.max_seconds - used) * len(searches)
 
     @property

@@ -68,7 +68,7 @@ class Search:
         begin = clock()
         self.instance, self.options = instance, options
         self.asks = self.calls = 0
-        self.guide_seconds = 0.0
+        self.guide_seconds = self.elsewhere = 0.0  # elsewhere: went by outside, and is on the limit
         self._true = np.flatnonzero(true)
         self.problem, self.open = reduced(instance.structure, open_, true, options.level)
         if self.completes and instance.structure.bounded:
@@ -104,10 +104,15 @@ class Search:
     def _failures(self) -> int:
         return int(self.memory.counts[arrays.CONFLICTS])
 
+    @property
+    def used(self) -> float:
+        """Seconds, of those that `max_seconds` limits."""
+        return self.seconds + self.guide_seconds + self.elsewhere
+
     def _going(self) -> bool:
         """Whether it is neither decided nor at a limit."""
         limit = self.options.max_seconds
-        late = limit is not None and self.seconds + self.guide_seconds >= limit
+        late = limit is not None and self.used >= limit
         undecided = self.memory.counts[arrays.PHASE] in (arrays.RUNNING, arrays.LIMIT)
         return bool(undecided and self._nodes < self._most and not late)
 

@@ -112,7 +112,7 @@ class TreeSearch(Inspected):
         self.block = block
         self.seconds = np.zeros(len(instances))
         self.guide_seconds = np.zeros(len(instances))
-        self.elsewhere = np.zeros(len(instances))  # seconds that another search of the same instance has used
+        self.elsewhere = np.zeros(len(instances))  # seconds on the limit of each that went by outside
         self.calls = np.zeros(len(instances), np.int64)
         self.batches = self.asked = 0
         self.label = "tree + guide" if guided else "tree"  # how outcomes call this search
@@ -284,6 +284,9 @@ class TreeSearch(Inspected):
         self.calls[rows] += passes
         self.guide_seconds[rows] += (seconds + self._handing) / len(rows)  # what nobody would do without a guide
         self._end_late(rows)
+
+    def wait(self, seconds: float) -> None:
+        self.elsewhere += seconds
 
     def patience(self) -> float:
         if self._waiting is None or self.options.max_seconds is None:
