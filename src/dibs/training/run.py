@@ -182,7 +182,7 @@ class _Run:
             self.report(Report("read", line=fault))
         found = f"{len(self.given.instances)} instances, {len(self.tested)} of them for the verdict only"
         self.report(Report("read", line=f"{self.given.label}: {found}"))
-        if self._left("read") <= 0 and not self.decided.instances:
+        if self._left("read") <= 0 and not self.decided.instances and self.decided.solved is None:
             self.report(Report("read", line="it took long to get these: a quicker source leaves more time to learn"))
         for what, names in self.features.as_dict().items():
             if names:
