@@ -48,7 +48,7 @@ quick: $(VENV)/.test-installed
 	$(BIN)/ruff format --check src tests benchmarks examples website
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK) -k 'not bombs and not does_something'
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 4 $(QUICK) -k 'not bombs and not does_something and not reference_counts'
 
 # The lowest versions that pyproject.toml allows, in an environment of their own, and the tests that use most of them.
 LOWEST := .venv-lowest
