@@ -208,3 +208,6 @@ def test_workers_of_solve() -> None:
     assert dibs.solve(dibs.Sudoku.parse("." * 16), workers=2).status == "SAT"
     with pytest.raises(ValueError, match="workers = 0"):
         dibs.solve(square, workers=0)
+    for odd in (0, 1.5, "2"):
+        with pytest.raises(ValueError, match=f"workers = {odd!r}: it must be a whole number, 1 or more"):
+            dibs.solve_many([square], workers=odd)  # type: ignore[arg-type]

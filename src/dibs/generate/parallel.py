@@ -7,16 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from dibs.search.stream import cores
+from dibs.search.stream import threads
 
 T = TypeVar("T")
 
 
 def in_order(make: Callable[[Sequence[int]], list[T]], count: int, batch: int, workers: int | None) -> Iterator[T]:
     """`make` of the numbers 0..count-1, in batches that grow to `batch`, on `workers` threads (default: all cores)."""
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers = {workers}: it must be 1 or more")
-    return _in_order(make, count, batch, workers or cores())
+    return _in_order(make, count, batch, threads(workers))
 
 
 def _in_order(make: Callable[[Sequence[int]], list[T]], count: int, batch: int, workers: int) -> Iterator[T]:

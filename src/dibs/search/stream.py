@@ -13,6 +13,7 @@ from time import monotonic
 from typing import TypeVar
 
 from dibs.problem.structure import Instance
+from dibs.ranges import checked_number
 from dibs.search.outcome import Outcome
 from dibs.search.solver import BLOCK, Solver
 
@@ -39,9 +40,7 @@ def solve_batches(
     An instance that cannot be solved has an exception in place of its outcome, and the stream goes on.
     Once `stop` is set, what is finished comes within half a second, gaps and all, and the stream ends.
     """
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers = {workers}: it must be 1 or more")
-    return _stream(iter(problems), solver, workers or cores(), stop or Event())
+    return _stream(iter(problems), solver, threads(workers), stop or Event())
 
 
 def _stream(
@@ -129,6 +128,11 @@ def in_order(batches: Generator[list[Solved[int]]]) -> Iterator[Outcome]:
                 if tag == place:
                     place += 1
                     yield found
+
+
+def threads(workers: int | None) -> int:
+    """So many; as many as there are cores, unless somebody says otherwise."""
+    return cores() if workers is None else int(checked_number("workers", workers, 1, None, whole=True))
 
 
 def cores() -> int:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dibs.model.tasks import Task
 
 
-def held_out(guide: Path, task: Task, seed: int) -> Reliability | None:
+def calibration(guide: Path, task: Task, seed: int) -> Reliability | None:
     """Of the likeliest value where a search branches, against a known solution drawn by `seed`; None without states."""
     from dibs.model.export import load_module
     from dibs.model.tasks import ManySolutionsTask

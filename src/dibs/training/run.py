@@ -33,7 +33,7 @@ from dibs.notebook import progress
 from dibs.problem import InputError, Instance
 from dibs.ranges import checked_number
 from dibs.training.affordable import affordable
-from dibs.training.calibration import held_out
+from dibs.training.calibration import calibration
 from dibs.training.record import Decided, Report, Trained, begun, taken_by
 from dibs.training.source import Collected, Source, collect
 from dibs.training.verdict import Verdict, judge
@@ -197,7 +197,7 @@ class _Run:
         write(self.folder / "verdict.json", json.dumps(verdict.as_dict(), indent=2).encode() + b"\n")
         from dibs.training.page import page
 
-        held = held_out(self.folder / "guide", self._task(sources), self.decided.seed)
+        held = calibration(self.folder / "guide", self._task(sources), self.decided.seed)
         write(self.folder / "report.html", page(self.folder, self.given, verdict, held).encode())
         return Trained(self.folder / "guide", verdict)
 
