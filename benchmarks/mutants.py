@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -50,518 +50,328 @@ STORE = ("tests/bench/test_records.py",)
 PROOFS = ("tests/search/test_proofs.py", "-x")
 EVERY, SESSIONS = ("tests/search/test_enumeration.py",), ("tests/search/test_sessions.py",)
 WORKERS = ("tests/search/test_workers.py",)
+SELFCHECK = ("tests/search/test_selfcheck.py",)  # what shows only where nogoods meet one another
 
 
-def _kernel(name: str, old: str, new: str, file: str = "search/tree/propagate.py") -> Mutant:
-    return Mutant(f"search: {name}", file, old, new, TRIPLES, compiled=False)
+def faults(area: str, file: str, tests: tuple[str, ...], compiled: bool = True) -> Callable[..., list[Mutant]]:
+    """Mutants of one file that the same tests must notice, from the name, the old and the new code of each."""
 
+    def of(*each: tuple[str, str, str]) -> list[Mutant]:
+        return [Mutant(f"{area}: {name}", file, old, new, tests, compiled) for name, old, new in each]
 
-def _nogoods(verb: str, name: str, old: str, new: str, compiled: bool = True) -> Mutant:
-    """Compiled: what shows only where nogoods meet one another, in problems that need search."""
-    tests = ("tests/search/test_selfcheck.py",) if compiled else TRIPLES
-    return Mutant(f"search: nogoods: {name}", f"search/nogoods/{verb}.py", old, new, tests, compiled)
+    return of
 
 
 MUTANTS = [
     # Checkers of solutions.
-    Mutant(
-        "checker: a batch ignores givens", "problem/batch.py", " & ((given == 0) | (given == values))", "", CHECKERS
+    *faults("checker", "problem/batch.py", CHECKERS)(
+        ("a batch ignores givens", " & ((given == 0) | (given == values))", ""),
+        ("no boxes", "    if of.box:\n        rows", "    if False:\n        rows"),
+        ("no columns", "[grid, grid.transpose(1, 0, 2)]", "[grid]"),
+        ("a unit may lack a value", "axis=1) == full", "axis=1) <= full"),
     ),
-    Mutant(
-        "checker: no boxes", "problem/batch.py", "    if of.box:\n        rows", "    if False:\n        rows", CHECKERS
+    *faults("checker", "problem/own.py", CHECKERS)(
+        ("own givens", "        if missing:\n", "        if False:\n"),
+        ("own groups", "not least <= count <= most", "not least <= count"),
     ),
-    Mutant("checker: no columns", "problem/batch.py", "[grid, grid.transpose(1, 0, 2)]", "[grid]", CHECKERS),
-    Mutant("checker: a unit may lack a value", "problem/batch.py", "axis=1) == full", "axis=1) <= full", CHECKERS),
-    Mutant("checker: own givens", "problem/own.py", "        if missing:\n", "        if False:\n", CHECKERS),
-    Mutant("checker: own groups", "problem/own.py", "not least <= count <= most", "not least <= count", CHECKERS),
-    Mutant(
-        "checker: nobody looks",
-        "search/outcome.py",
-        "        if wrong:\n            raise WrongSolution",
-        "        if False:\n            raise WrongSolution",
-        ("tests/search/test_engine.py", "-k", "checked"),
+    *faults("checker", "search/outcome.py", ("tests/search/test_engine.py", "-k", "checked"))(
+        (
+            "nobody looks",
+            "        if wrong:\n            raise WrongSolution",
+            "        if False:\n            raise WrongSolution",
+        ),
     ),
     # The search.
-    _kernel("an empty domain is no failure", "if (free_a & ~once_a) | (free_b & ~once_b):", "if free_b & ~once_b:"),
-    _kernel(
-        "an empty group is no failure",
-        "        if empty:\n            return -1",
-        "        if False:\n            return -1",
+    *faults("search", "search/tree/propagate.py", TRIPLES, compiled=False)(
+        ("an empty domain is no failure", "if (free_a & ~once_a) | (free_b & ~once_b):", "if free_b & ~once_b:"),
+        (
+            "an empty group is no failure",
+            "        if empty:\n            return -1",
+            "        if False:\n            return -1",
+        ),
     ),
-    _kernel(
-        "undo leaves groups", "s.group[t.watch[unsigned(k)]] += change", "s.group[t.watch[unsigned(k)]] += 0", PLANES
+    *faults("search", PLANES, TRIPLES, compiled=False)(
+        ("undo leaves groups", "s.group[t.watch[unsigned(k)]] += change", "s.group[t.watch[unsigned(k)]] += 0"),
+        (
+            "undo leaves planes",
+            "s.plane[s.trail[unsigned(i)]] ^= s.lost[unsigned(i)]",
+            "s.plane[s.trail[unsigned(i)]] ^= np.uint64(0)",
+        ),
     ),
-    _kernel(
-        "undo leaves planes",
-        "s.plane[s.trail[unsigned(i)]] ^= s.lost[unsigned(i)]",
-        "s.plane[s.trail[unsigned(i)]] ^= np.uint64(0)",
-        PLANES,
+    *faults("search", "search/tree/loop.py", TRIPLES, compiled=False)(
+        ("one solution too many", "place + 1 >= rules.wanted or", "place + 1 > rules.wanted or"),
+        (
+            "one node too many",
+            "rules.ask_nodes * counts[state.ASKS] >= counts[state.MOST]",
+            "rules.ask_nodes * counts[state.ASKS] > counts[state.MOST]",
+        ),
     ),
-    _kernel(
-        "one solution too many",
-        "place + 1 >= rules.wanted or",
-        "place + 1 > rules.wanted or",
-        "search/tree/loop.py",
+    *faults("search", TABLES, TRIPLES, compiled=False)(
+        ("needs are ignored", 'CHECK if level == "eliminate" else FORCE', "IGNORE"),
+        ("empty groups are fine", "hopeless=bool((watched & (sizes == 0)).any())", "hopeless=False"),
+        ("units are not forced", "lone = watched & (sizes == 1)", "lone = watched & (sizes == 0)"),
     ),
-    _kernel(
-        "one node too many",
-        "rules.ask_nodes * counts[state.ASKS] >= counts[state.MOST]",
-        "rules.ask_nodes * counts[state.ASKS] > counts[state.MOST]",
-        "search/tree/loop.py",
+    *faults("search: nogoods", "search/nogoods/groups.py", TRIPLES, compiled=False)(
+        ("exclusive groups are not", "        if p.exclusive[g]:\n", "        if p.exclusive[g] and p.need[g]:\n"),
     ),
-    _kernel("needs are ignored", 'CHECK if level == "eliminate" else FORCE', "IGNORE", TABLES),
-    _kernel(
-        "empty groups are fine",
-        "hopeless=bool((watched & (sizes == 0)).any())",
-        "hopeless=False",
-        TABLES,
+    *faults("search: nogoods", "search/nogoods/analyse.py", SELFCHECK)(
+        ("a decision says nothing", "            see(p, m, m.arena[i])", "            pass"),
+        (
+            "too much follows",
+            "            if not granted(p, m, reason, noting):\n                return False",
+            "            pass",
+        ),
     ),
-    _kernel(
-        "units are not forced",
-        "lone = watched & (sizes == 1)",
-        "lone = watched & (sizes == 0)",
-        TABLES,
+    *faults("search: sessions", "search/nogoods/analyse.py", SESSIONS)(
+        (
+            "a nogood that needs another forgets what that one needs",
+            "        gather(m, m.needs, nogood)\n    else:",
+            "        pass\n    else:",
+        ),
+        (
+            "groups that were cut need nothing",
+            "    elif m.counts[arrays.CUT]:\n        gather(m, m.closed, group)\n",
+            "",
+        ),
     ),
-    _nogoods(
-        "groups",
-        "exclusive groups are not",
-        "        if p.exclusive[g]:\n",
-        "        if p.exclusive[g] and p.need[g]:\n",
-        False,
+    *faults("search: nogoods", "search/nogoods/propagate.py", TRIPLES, compiled=False)(
+        ("groups stay held", "                m.held[g] -= 1", "                m.held[g] -= 0"),
+        ("sums are not restored", "                m.total[g] += literal", "                m.total[g] += 0"),
     ),
-    _nogoods("analyse", "a decision says nothing", "            see(p, m, m.arena[i])", "            pass"),
-    _nogoods(
-        "analyse",
-        "too much follows",
-        "            if not granted(p, m, reason, noting):\n                return False",
-        "            pass",
+    *faults("search: nogoods", "search/nogoods/forget.py", SELFCHECK)(
+        ("void nogoods stay", "                void = True", "                void = False"),
     ),
-    Mutant(
-        "search: sessions: a nogood that needs another forgets what that one needs",
-        "search/nogoods/analyse.py",
-        "        gather(m, m.needs, nogood)\n    else:",
-        "        pass\n    else:",
-        SESSIONS,
-        True,
+    *faults("search", "search/nogoods/arrays.py", (*LEARNER, "recent"), compiled=False)(
+        ("weights grow by half", "GROWTH = 1.02", "GROWTH = 1.5"),
     ),
-    Mutant(
-        "search: sessions: groups that were cut need nothing",
-        "search/nogoods/analyse.py",
-        "    elif m.counts[arrays.CUT]:\n        gather(m, m.closed, group)\n",
-        "",
-        SESSIONS,
-        True,
+    *faults("search", "search/nogoods/forget.py", (*LEARNER, "room"), compiled=False)(
+        ("the room for nogoods stays", "counts[arrays.ROOM] += arrays.MORE_ROOM", "pass"),
     ),
-    _nogoods(
-        "propagate", "groups stay held", "                m.held[g] -= 1", "                m.held[g] -= 0", False
+    *faults("search", "search/nogoods/search.py", (*LEARNER, "forgotten"))(
+        ("a full store is dropped", "self.memory = arrays.grown(self.memory)", "counts[arrays.FULL] = 0"),
     ),
-    _nogoods(
-        "propagate",
-        "sums are not restored",
-        "                m.total[g] += literal",
-        "                m.total[g] += 0",
-        False,
-    ),
-    _nogoods("forget", "void nogoods stay", "                void = True", "                void = False"),
-    Mutant(
-        "search: weights grow by half",
-        "search/nogoods/arrays.py",
-        "GROWTH = 1.02",
-        "GROWTH = 1.5",
-        (*LEARNER, "recent"),
-        False,
-    ),
-    Mutant(
-        "search: the room for nogoods stays",
-        "search/nogoods/forget.py",
-        "counts[arrays.ROOM] += arrays.MORE_ROOM",
-        "pass",
-        (*LEARNER, "room"),
-        False,
-    ),
-    Mutant(
-        "search: a full store is dropped",
-        "search/nogoods/search.py",
-        "self.memory = arrays.grown(self.memory)",
-        "counts[arrays.FULL] = 0",
-        (*LEARNER, "forgotten"),
+    *faults("search: nogoods", "search/nogoods/propagate.py", (*LEARNER, "many_groups"))(
+        ("the best of a block stays", "counts[arrays.AHEAD] = counts[arrays.LOOKED] = 0", "counts[arrays.AHEAD] = 0"),
     ),
     # All solutions, sessions, several cores.
-    Mutant(
-        "every: a flip becomes a decision",
-        "search/nogoods/every.py",
-        "m.touched[noted] = -1 - literal if i == m.mark[level - 1] else literal",
-        "m.touched[noted] = -1 - literal",
-        EVERY,
+    *faults("every", "search/nogoods/every.py", EVERY)(
+        (
+            "a flip becomes a decision",
+            "m.touched[noted] = -1 - literal if i == m.mark[level - 1] else literal",
+            "m.touched[noted] = -1 - literal",
+        ),
+        ("failures go back beyond the floor", "back(p, m, max(level, aim.counts[FLOOR]))", "back(p, m, level)"),
+        ("what is blocked comes again", "        block(p, m, level)\n    else:", "        back(p, m, 0)\n    else:"),
+        (
+            "what is not in the projection is flipped",
+            "while level > 0 and not aim.among[m.trail[m.mark[level - 1]]]:",
+            "while False:",
+        ),
     ),
-    Mutant(
-        "every: failures go back beyond the floor",
-        "search/nogoods/every.py",
-        "back(p, m, max(level, aim.counts[FLOOR]))",
-        "back(p, m, level)",
-        EVERY,
+    *faults("every", "search/nogoods/every.py", WORKERS)(
+        ("a part goes on in the others", "        if level <= aim.counts[BOTTOM]:", "        if level == 0:"),
     ),
-    Mutant(
-        "every: what is blocked comes again",
-        "search/nogoods/every.py",
-        "        block(p, m, level)\n    else:",
-        "        back(p, m, 0)\n    else:",
-        EVERY,
+    *faults("assume", "search/nogoods/assume.py", SESSIONS)(
+        (
+            "what is denied does not fail",
+            "(literal == denied or (m.seen[literal] and m.reason[literal] == NONE))",
+            "m.seen[literal] and m.reason[literal] == NONE",
+        ),
+        (
+            "a call begins where another was",
+            "while same < most and m.assumed[same] == assumed[same]:",
+            "while same < most:",
+        ),
+        (
+            "what was assumed before refutes",
+            "there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -1)",
+            "there = True",
+        ),
+        ("groups sleep on", "    if literal < 0:\n        wake(p, m)", "    if literal < 0:\n        pass"),
     ),
-    Mutant(
-        "every: what is not in the projection is flipped",
-        "search/nogoods/every.py",
-        "while level > 0 and not aim.among[m.trail[m.mark[level - 1]]]:",
-        "while False:",
-        EVERY,
+    *faults("assume", "search/nogoods/decide.py", SESSIONS)(
+        (
+            "choices among too few groups",
+            "            m.listed[found] = p.choices[i]\n            found += 1",
+            "            m.listed[found] = p.choices[i]\n            found += i % 7 > 0",
+        ),
     ),
-    Mutant(
-        "every: a part goes on in the others",
-        "search/nogoods/every.py",
-        "        if level <= aim.counts[BOTTOM]:",
-        "        if level == 0:",
-        WORKERS,
-    ),
-    Mutant(
-        "assume: what is denied does not fail",
-        "search/nogoods/assume.py",
-        "(literal == denied or (m.seen[literal] and m.reason[literal] == NONE))",
-        "m.seen[literal] and m.reason[literal] == NONE",
-        SESSIONS,
-    ),
-    Mutant(
-        "assume: a call begins where another was",
-        "search/nogoods/assume.py",
-        "while same < most and m.assumed[same] == assumed[same]:",
-        "while same < most:",
-        SESSIONS,
-    ),
-    Mutant(
-        "assume: what was assumed before refutes",
-        "search/nogoods/assume.py",
-        "there = there and (m.reason[cause] != NONE or m.stamp[cause + 1] == -1)",
-        "there = True",
-        SESSIONS,
-    ),
-    Mutant(
-        "assume: choices among too few groups",
-        "search/nogoods/decide.py",
-        "            m.listed[found] = p.choices[i]\n            found += 1",
-        "            m.listed[found] = p.choices[i]\n            found += i % 7 > 0",
-        SESSIONS,
-    ),
-    Mutant(
-        "assume: groups sleep on",
-        "search/nogoods/assume.py",
-        "    if literal < 0:\n        wake(p, m)",
-        "    if literal < 0:\n        pass",
-        SESSIONS,
-    ),
-    Mutant(
-        "workers: a cube gets lost",
-        "search/nogoods/team.py",
-        "self._cubes += cubes[1:]",
-        "self._cubes += cubes[2:]",
-        WORKERS,
-    ),
-    Mutant(
-        "workers: what was given away is done twice",
-        "search/nogoods/team.py",
-        "aim.counts[every.BOTTOM] += 1",
-        "aim.counts[every.BOTTOM] += 0",
-        WORKERS,
+    *faults("workers", "search/nogoods/team.py", WORKERS)(
+        ("a cube gets lost", "self._cubes += cubes[1:]", "self._cubes += cubes[2:]"),
+        ("what was given away is done twice", "aim.counts[every.BOTTOM] += 1", "aim.counts[every.BOTTOM] += 0"),
     ),
     # Proofs.
-    Mutant(
-        "proof: a nogood has a literal too few",
-        "search/nogoods/analyse.py",
-        "        if not follows(p, m, literal, False):",
-        "        if k > 1 and not follows(p, m, literal, False):",
-        PROOFS,
+    *faults("proof", "search/nogoods/analyse.py", PROOFS)(
+        (
+            "a nogood has a literal too few",
+            "        if not follows(p, m, literal, False):",
+            "        if k > 1 and not follows(p, m, literal, False):",
+        ),
     ),
-    Mutant(
-        "proof: a choice is left out",
-        "search/tree/lemmas.py",
-        "    for i in range(r.end[node]):",
-        "    for i in range(r.end[min(node, 1)]):",
-        PROOFS,
+    *faults("proof", "search/tree/lemmas.py", PROOFS)(
+        ("a choice is left out", "    for i in range(r.end[node]):", "    for i in range(r.end[min(node, 1)]):"),
     ),
-    Mutant(
-        "proof: a nogood is not noted",
-        "search/nogoods/lemmas.py",
-        "        m.counts[arrays.LOGGED] += length + 1",
-        "        m.counts[arrays.LOGGED] += 0",
-        PROOFS,
+    *faults("proof", "search/nogoods/lemmas.py", PROOFS)(
+        (
+            "a nogood is not noted",
+            "        m.counts[arrays.LOGGED] += length + 1",
+            "        m.counts[arrays.LOGGED] += 0",
+        ),
     ),
     # Limits.
-    Mutant(
-        "limits: groups of any size",
-        TABLES,
-        "MOST_MEMBERS = (1 << 13) - 1",
-        "MOST_MEMBERS = (1 << 14) - 1",
-        ("tests/search/test_tables.py",),
+    *faults("limits", TABLES, ("tests/search/test_tables.py",))(
+        ("groups of any size", "MOST_MEMBERS = (1 << 13) - 1", "MOST_MEMBERS = (1 << 14) - 1"),
+        ("any sum of addresses", " or total[watched].max(initial=0) >= ONE", ""),
     ),
-    Mutant(
-        "limits: any sum of addresses",
-        TABLES,
-        " or total[watched].max(initial=0) >= ONE",
-        "",
-        ("tests/search/test_tables.py",),
+    *faults("limits", "search/race.py", RACE)(
+        ("the guided side has time of its own", "guided.elsewhere[mine] = plain.used(rows)", "pass"),
+        ("the plain side has time of its own", "plain.elsewhere[rows] = guided.used(mine)", "pass"),
     ),
-    Mutant(
-        "limits: the guided side has time of its own",
-        "search/race.py",
-        "guided.elsewhere[mine] = plain.used(rows)",
-        "pass",
-        RACE,
+    *faults("limits", "search/nogoods/dives.py", (*LEARNER, "asked or limits"))(
+        (
+            "asks are not counted",
+            "if self._begun > 1 and self.asks < self.most else NEVER",
+            "if self._begun > 1 else NEVER",
+        ),
     ),
-    Mutant(
-        "limits: the plain side has time of its own",
-        "search/race.py",
-        "plain.elsewhere[rows] = guided.used(mine)",
-        "pass",
-        RACE,
+    *faults("limits", "questions.py", ("tests/search/test_options_and_calls.py",))(
+        ("a count may be cut", '{*LIMITS, *ALIASES} - {"seed"}', '{"max_seconds", "max_solutions"}'),
     ),
-    Mutant(
-        "limits: asks are not counted",
-        "search/nogoods/dives.py",
-        "if self._begun > 1 and self.asks < self.most else NEVER",
-        "if self._begun > 1 else NEVER",
-        (*LEARNER, "asked or limits"),
+    *faults("limits", "ranges.py", ("tests/test_ranges.py",))(
+        ("a number may be infinite", " or (highest is not None and number > highest)", ""),
     ),
-    Mutant(
-        "limits: a count may be cut",
-        "questions.py",
-        '{*LIMITS, *ALIASES} - {"seed"}',
-        '{"max_seconds", "max_solutions"}',
-        ("tests/search/test_options_and_calls.py",),
+    # Training that goes on, and records.
+    *faults("resume", "model/train.py", (*SIGNALS, "signals"))(
+        (
+            "signals in the middle of a step",
+            "with interrupts_later(signal.SIGINT, signal.SIGTERM):\n                        torch",
+            "if True:\n                        torch",
+        ),
     ),
-    Mutant(
-        "limits: a number may be infinite",
-        "ranges.py",
-        " or (highest is not None and number > highest)",
-        "",
-        ("tests/test_ranges.py",),
+    *faults("resume", "model/train.py", (*SIGNALS, "learns"))(
+        ("the average stands still", "_average(state.average, plain, t.ema, state.step * t.updates + number)", "pass"),
     ),
-    # Training that goes on.
-    Mutant(
-        "resume: signals in the middle of a step",
-        "model/train.py",
-        "with interrupts_later(signal.SIGINT, signal.SIGTERM):\n                        torch",
-        "if True:\n                        torch",
-        (*SIGNALS, "signals"),
+    *faults("resume", "model/checkpoint.py", (*SIGNALS, "signals or made_up"))(
+        (
+            "the loss is forgotten",
+            "{f.name: getattr(self, f.name) for f in fields(self)}",
+            "{f.name: getattr(self, f.name) for f in fields(self)[:-1]}",
+        ),
     ),
-    Mutant(
-        "resume: the average stands still",
-        "model/train.py",
-        "_average(state.average, plain, t.ema, state.step * t.updates + number)",
-        "pass",
-        (*SIGNALS, "learns"),
+    *faults("resume", "model/train.py", (*SIGNALS, "undisturbed"))(
+        ("the optimiser is new", "        optimiser.load_state_dict(state.optimiser)\n", ""),
+        (
+            "dropout goes on as it likes",
+            "torch.manual_seed(_hash(t.seed, fabric.global_rank, state.step))  # dropout",
+            "pass",
+        ),
     ),
-    Mutant(
-        "resume: the loss is forgotten",
-        "model/checkpoint.py",
-        "{f.name: getattr(self, f.name) for f in fields(self)}",
-        "{f.name: getattr(self, f.name) for f in fields(self)[:-1]}",
-        (*SIGNALS, "signals or made_up"),
+    *faults("resume", "model/train.py", (*SIGNALS, "made_up"))(
+        ("a validation is lost", "if log and state.step:", "if False:"),
     ),
-    Mutant(
-        "resume: the optimiser is new",
-        "model/train.py",
-        "        optimiser.load_state_dict(state.optimiser)\n",
-        "",
-        (*SIGNALS, "undisturbed"),
+    *faults("resume", "model/train.py", (*SIGNALS, "refused"))(
+        ("other data is fine", "if state.data != data:", "if False:"),
     ),
-    Mutant(
-        "resume: a validation is lost", "model/train.py", "if log and state.step:", "if False:", (*SIGNALS, "made_up")
+    *faults("resume", "model/log.py", (*SIGNALS, "made_up or log_goes or signals"))(
+        ("rows of the future stay", 'if int(row["step"]) <= start', 'if row["step"]'),
     ),
-    Mutant(
-        "resume: other data is fine", "model/train.py", "if state.data != data:", "if False:", (*SIGNALS, "refused")
+    *faults("resume", "model/train.py", (*SIGNALS, "rate"))(
+        ("no warm-up", "up = min(1.0, (step + 1) / max(t.warmup, 1))", "up = 1.0"),
+        ("no decay", "t.lr * up * min(1.0, (t.steps - step) / max(t.decay * t.steps, 1))", "t.lr * up"),
+        ("half a cosine", "math.cos(math.pi * step / t.steps)", "math.cos(math.pi * step / t.steps / 2)"),
     ),
-    Mutant(
-        "resume: rows of the future stay",
-        "model/log.py",
-        'if int(row["step"]) <= start',
-        'if row["step"]',
-        (*SIGNALS, "made_up or log_goes or signals"),
+    *faults("resume", "model/relational.py", ("tests/model/test_relational.py", "-k", "segments"))(
+        ("segments forget", "h = hidden if fresh is None else torch.where(fresh[:, None], h, hidden)", "pass"),
     ),
-    Mutant(
-        "resume: dropout goes on as it likes",
-        "model/train.py",
-        "torch.manual_seed(_hash(t.seed, fabric.global_rank, state.step))  # dropout",
-        "pass",
-        (*SIGNALS, "undisturbed"),
+    *faults("resume", "model/tasks.py", (*SIGNALS, "updates"))(
+        ("one update", "range(t.updates)", "range(1)"),
     ),
-    Mutant(
-        "resume: no warm-up",
-        "model/train.py",
-        "up = min(1.0, (step + 1) / max(t.warmup, 1))",
-        "up = 1.0",
-        (*SIGNALS, "rate"),
+    *faults("resume", "interrupt.py", ("tests/test_interrupt.py",))(
+        ("handlers are lost", "            restore()  # a signal", "            pass  # a signal"),
     ),
-    Mutant(
-        "resume: no decay",
-        "model/train.py",
-        "t.lr * up * min(1.0, (t.steps - step) / max(t.decay * t.steps, 1))",
-        "t.lr * up",
-        (*SIGNALS, "rate"),
-    ),
-    Mutant(
-        "resume: half a cosine",
-        "model/train.py",
-        "math.cos(math.pi * step / t.steps)",
-        "math.cos(math.pi * step / t.steps / 2)",
-        (*SIGNALS, "rate"),
-    ),
-    Mutant(
-        "resume: segments forget",
-        "model/relational.py",
-        "h = hidden if fresh is None else torch.where(fresh[:, None], h, hidden)",
-        "pass",
-        ("tests/model/test_relational.py", "-k", "segments"),
-    ),
-    Mutant(
-        "resume: one update",
-        "model/tasks.py",
-        "range(t.updates)",
-        "range(1)",
-        (*SIGNALS, "updates"),
-    ),
-    Mutant(
-        "resume: handlers are lost",
-        "interrupt.py",
-        "            restore()  # a signal",
-        "            pass  # a signal",
-        ("tests/test_interrupt.py",),
-    ),
-    # Records that go on.
-    Mutant(
-        "resume: another experiment's records",
-        "bench/records.py",
-        "                store._compare(cls.read(folder).manifest, mixed)",
-        "                pass",
-        STORE,
-    ),
-    Mutant(
-        "resume: what was left stays",
-        "bench/records.py",
-        "                left.unlink()",
-        "                pass",
-        STORE,
+    *faults("resume", "bench/records.py", STORE)(
+        (
+            "another experiment's records",
+            "                store._compare(cls.read(folder).manifest, mixed)",
+            "                pass",
+        ),
+        ("what was left stays", "                left.unlink()", "                pass"),
     ),
     # Figures.
-    Mutant(
-        "figures: 90 percent of a percentile",
-        "bench/summary.py",
-        "np.quantile(drawn, [0.025, 0.975]) * n",
-        "np.quantile(drawn, [0.05, 0.95]) * n",
-        ("tests/bench/test_summary.py",),
+    *faults("figures", "bench/summary.py", ("tests/bench/test_summary.py",))(
+        (
+            "90 percent of a percentile",
+            "np.quantile(drawn, [0.025, 0.975]) * n",
+            "np.quantile(drawn, [0.05, 0.95]) * n",
+        ),
+        (
+            "90 percent of a mean",
+            "np.quantile(drawn @ means / n, [0.025, 0.975])",
+            "np.quantile(drawn @ means / n, [0.05, 0.95])",
+        ),
     ),
-    Mutant(
-        "figures: 90 percent of a mean",
-        "bench/summary.py",
-        "np.quantile(drawn @ means / n, [0.025, 0.975])",
-        "np.quantile(drawn @ means / n, [0.05, 0.95])",
-        ("tests/bench/test_summary.py",),
-    ),
-    Mutant(
-        "figures: 90 percent of a change",
-        "report/bootstrap.py",
-        "np.quantile(usable, [0.025, 0.975], axis=0)",
-        "np.quantile(usable, [0.05, 0.95], axis=0)",
-        ("tests/report/test_views.py", "-k", "interval or bootstrap"),
+    *faults("figures", "report/bootstrap.py", ("tests/report/test_views.py", "-k", "interval or bootstrap"))(
+        (
+            "90 percent of a change",
+            "np.quantile(usable, [0.025, 0.975], axis=0)",
+            "np.quantile(usable, [0.05, 0.95], axis=0)",
+        ),
     ),
     # The gate of the playground.
-    Mutant(
-        "gate: any host",
-        "web/gate.py",
-        "if name not in self.hosts and not",
-        "if False and not",
-        (*GATE, "host or served"),
+    *faults("gate", "web/gate.py", (*GATE, "host or served"))(
+        ("any host", "if name not in self.hosts and not", "if False and not"),
+        ("any name everywhere", "(self.anywhere and _is_address(name))", "self.anywhere"),
     ),
-    Mutant(
-        "gate: any name everywhere",
-        "web/gate.py",
-        "(self.anywhere and _is_address(name))",
-        "self.anywhere",
-        (*GATE, "host or served"),
+    *faults("gate", "web/gate.py", (*GATE, "website or names or malformed"))(
+        ("any origin", 'if origin.lower() != f"http://{host}":', "if False:"),
     ),
-    Mutant(
-        "gate: any origin",
-        "web/gate.py",
-        'if origin.lower() != f"http://{host}":',
-        "if False:",
-        (*GATE, "website or names or malformed"),
+    *faults("gate", "web/gate.py", (*GATE, "website"))(
+        ("other sites", 'in ("cross-site", "same-site") and (', "in () and ("),
     ),
-    Mutant(
-        "gate: other sites", "web/gate.py", 'in ("cross-site", "same-site") and (', "in () and (", (*GATE, "website")
+    *faults("gate", "web/gate.py", (*GATE, "itself"))(
+        ("any kind of body", 'kind.strip().lower() != "application/json"', "False"),
+        ("any method", 'if scope["method"] != wanted:', "if False:"),
+        ("two hosts", "if len(given) != 1:", "if not given:"),
+        ("bodies without end", "                if len(body) > limits.BODY:", "                if False:"),
     ),
-    Mutant(
-        "gate: any kind of body",
-        "web/gate.py",
-        'kind.strip().lower() != "application/json"',
-        "False",
-        (*GATE, "itself"),
+    *faults("gate", "web/gate.py", (*GATE, "malformed"))(
+        ("a query", 'if scope["query_string"]:', "if False:"),
     ),
-    Mutant("gate: any method", "web/gate.py", 'if scope["method"] != wanted:', "if False:", (*GATE, "itself")),
-    Mutant("gate: a query", "web/gate.py", 'if scope["query_string"]:', "if False:", (*GATE, "malformed")),
-    Mutant("gate: a port that is none", "web/gate.py", "(?::[0-9]{1,5})?", "(?::.*)?", (*GATE, "hosts")),
-    Mutant(
-        "gate: slow headers",
-        "web/protocol.py",
-        "call_later(limits.HEAD_SECONDS, self._too_late)",
-        "call_later(600, self._too_late)",
-        (*GATE, "slow_headers"),
+    *faults("gate", "web/gate.py", (*GATE, "hosts"))(
+        ("a port that is none", "(?::[0-9]{1,5})?", "(?::.*)?"),
     ),
-    Mutant(
-        "gate: slow sockets keep others out",
-        "web/protocol.py",
-        "                self.connections.discard(oldest)",
-        "                pass",
-        (*GATE, "waited_longest"),
+    *faults("gate", "web/protocol.py", (*GATE, "slow_headers"))(
+        ("slow headers", "call_later(limits.HEAD_SECONDS, self._too_late)", "call_later(600, self._too_late)"),
     ),
-    Mutant("gate: two hosts", "web/gate.py", "if len(given) != 1:", "if not given:", (*GATE, "itself")),
-    Mutant(
-        "gate: bodies without end",
-        "web/gate.py",
-        "                if len(body) > limits.BODY:",
-        "                if False:",
-        (*GATE, "itself"),
+    *faults("gate", "web/protocol.py", (*GATE, "waited_longest"))(
+        ("slow sockets keep others out", "                self.connections.discard(oldest)", "                pass"),
     ),
-    Mutant(
-        "gate: no headers",
-        "web/gate.py",
-        "                headers[name] = value",
-        "                pass",
-        (*GATE, "headers"),
+    *faults("gate", "web/gate.py", (*GATE, "headers"))(
+        ("no headers", "                headers[name] = value", "                pass"),
     ),
-    Mutant(
-        "bounds: a group may hold one more",
-        "search/nogoods/groups.py",
-        "if m.held[g] == p.most[g - len(p.need)] and",
-        "if m.held[g] == p.most[g - len(p.need)] + 1 and",
-        ("tests/search/test_bounds.py", "-k", "agrees"),
+    *faults("bounds", "search/nogoods/groups.py", ("tests/search/test_bounds.py", "-k", "agrees"))(
+        (
+            "a group may hold one more",
+            "if m.held[g] == p.most[g - len(p.need)] and",
+            "if m.held[g] == p.most[g - len(p.need)] + 1 and",
+        ),
     ),
-    Mutant(
-        "bounds: what a group still needs is not taken",
-        "search/nogoods/groups.py",
-        "elif m.held[g] < least:",
-        "elif m.held[g] < 0:",
-        ("tests/search/test_bounds.py", "-k", "taken_at_once"),
+    *faults("bounds", "search/nogoods/groups.py", ("tests/search/test_bounds.py", "-k", "taken_at_once"))(
+        ("what a group still needs is not taken", "elif m.held[g] < least:", "elif m.held[g] < 0:"),
     ),
-    Mutant(
-        "bounds: reasons leave out the true members",
-        "search/nogoods/analyse.py",
-        "if m.state[literal] == arrays.TRUE and m.position[literal] < m.position[excluded]:",
-        "if m.state[literal] == arrays.TRUE and m.position[literal] < 0:",
-        ("tests/search/test_bounds.py", "-k", "follows or agrees"),
+    *faults("bounds", "search/nogoods/analyse.py", ("tests/search/test_bounds.py", "-k", "follows or agrees"))(
+        (
+            "reasons leave out the true members",
+            "if m.state[literal] == arrays.TRUE and m.position[literal] < m.position[excluded]:",
+            "if m.state[literal] == arrays.TRUE and m.position[literal] < 0:",
+        ),
     ),
-    Mutant(
-        "bounds: the checker of a problem takes one more",
-        "problem/own.py",
-        "if not bounds.least <= count <= bounds.most:",
-        "if not bounds.least <= count <= bounds.most + 1:",
-        ("tests/problem/test_own_problem.py", "-k", "bounds_and_negations"),
+    *faults("bounds", "problem/own.py", ("tests/problem/test_own_problem.py", "-k", "bounds_and_negations"))(
+        (
+            "the checker of a problem takes one more",
+            "if not bounds.least <= count <= bounds.most:",
+            "if not bounds.least <= count <= bounds.most + 1:",
+        ),
     ),
 ]
 
