@@ -44,6 +44,12 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 # What stands at the path.
 
 
+def test_a_file_that_cannot_be_made_is_called_by_its_own_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as refused:
+        write(tmp_path / "none" / "f", b"new")
+    assert refused.value.filename == str(tmp_path / "none" / "f")
+
+
 def test_a_regular_file_is_replaced_and_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "f"
     write(path, b"old")

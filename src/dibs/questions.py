@@ -139,9 +139,7 @@ def count_solutions(
         >>> dibs.count_solutions(dibs.Sudoku.parse("4.....1..3......"))
         3
     """
-    limits = {*LIMITS, *ALIASES} - {"seed"}
-    if cut := sorted(options.keys() & limits):
-        raise ValueError(f"count_solutions takes no {cut[0]}: a cut count would be a wrong count")
+    _uncut("count_solutions", options)
     instance = instance_of(problem)
     found = _solver(instance, _checked(limit), over, options)
     found.count = True
@@ -167,6 +165,7 @@ def is_unique(problem: Any, **options: Any) -> bool:
     """
     if "limit" in options:
         raise ValueError("is_unique takes no limit: it looks for two solutions")
+    _uncut("is_unique", options)
     return count_solutions(problem, limit=2, **options) == 1
 
 
@@ -215,6 +214,12 @@ def sample(problem: Any, n: int, seed: int = 0) -> Sample:
             one = next(solutions(instance, 1, **how))
             drawn[_key(one)] = one
     return Sample(drawn.values(), False)
+
+
+def _uncut(call: str, options: dict[str, Any]) -> None:
+    """Refuses limits of what is counted."""
+    if cut := sorted(options.keys() & ({*LIMITS, *ALIASES} - {"seed"})):
+        raise ValueError(f"{call} takes no {cut[0]}: a cut count would be a wrong count")
 
 
 def _checked(limit: int | None) -> int | None:

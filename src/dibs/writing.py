@@ -51,7 +51,11 @@ class Replacement:
         # A name that nobody else has: two processes that write the same file do not write into each other's.
         self.partial = self._target.with_name(f"{self._target.name}.{token_hex(4)}{PARTIAL}")
         with interrupts_later(signal.SIGINT, signal.SIGTERM):  # a file that is open is known here, so that it is closed
-            self.file = open(self.partial, "xb")  # noqa: SIM115
+            try:
+                self.file = open(self.partial, "xb")  # noqa: SIM115
+            except OSError as error:
+                error.filename = os.fspath(path)  # the name that somebody knows
+                raise
         if mode is not None:
             with suppress(OSError):  # a file system without permissions
                 os.chmod(self.partial, stat.S_IMODE(mode) & 0o777)

@@ -6,6 +6,7 @@ import io
 import pickle
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -239,3 +240,16 @@ def test_arrays_in_place_of_text() -> None:
     for wrong in (0.5, np.nan, np.inf, -1.0, 10.0):
         with pytest.raises(InputError, match="whole numbers 0"):
             Sudoku.parse(np.full((9, 9), wrong))
+    with pytest.raises(InputError, match="rows of an array are all of one length"):
+        Latin.parse([[1, 0], [0]])
+
+
+@pytest.mark.parametrize("nothing", [None, 3.5, b"1..."])
+def test_what_is_neither_text_nor_file(nothing: Any) -> None:
+    with pytest.raises(TypeError, match="is neither a text nor an array of numbers"):
+        Sudoku.parse(nothing)
+    with pytest.raises(TypeError, match="is no text"):
+        dibs.CNF.parse(nothing)
+    for read in (dibs.CNF.read, dibs.read_problem, lambda source: list(dibs.read_instances(source))):
+        with pytest.raises(TypeError, match="is neither a path nor an open text file"):
+            read(nothing)

@@ -217,6 +217,8 @@ def test_refusals() -> None:
         dibs.count_solutions(grid, 0)
     with pytest.raises(ValueError, match="is_unique takes no limit"):
         dibs.is_unique(grid, limit=3)
+    with pytest.raises(ValueError, match="is_unique takes no max_seconds"):
+        dibs.is_unique(grid, max_seconds=3)
 
 
 def test_samples() -> None:

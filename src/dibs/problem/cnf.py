@@ -123,6 +123,8 @@ class CNF(Instance):
             >>> dibs.solve(dibs.CNF.parse("p cnf 2 2\\n1 2 0\\n-1 0\\n")).solution
             [-1, 2]
         """
+        if not isinstance(text, str):
+            raise TypeError(f"{text!r} is no text: CNF.read takes files, CNF(...) clauses")
         return cls.from_lines(text.split("\n"), limits=limits)
 
     @classmethod

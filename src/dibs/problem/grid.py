@@ -134,7 +134,13 @@ class Grid(Instance):
     @classmethod
     def _of_array(cls, values: ArrayLike, box: Box | None, repeats: bool) -> Self:
         """Numbers in place of a text, 0 for a blank."""
-        array = np.array(values).ravel()
+        try:
+            array = np.array(values)
+        except ValueError:
+            raise InputError("the rows of an array are all of one length") from None
+        if not array.ndim:
+            raise TypeError(f"{values!r} is neither a text nor an array of numbers")
+        array = array.ravel()
         grid = cls(array) if box is None else cls(array, box)
         if not repeats and grid.shape.repeats(grid.values):
             found = cls._repetition(grid.shape, grid.values, [Cell(str(v), 1, i + 1) for i, v in enumerate(array)])

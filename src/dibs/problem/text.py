@@ -35,6 +35,8 @@ def open_text(source: Source, name: str | None = None, limits: InputLimits = DEF
             else:
                 label = name or os.fspath(source)
                 stream = _decoded(stack.enter_context(_open_binary(source, label)), label, stack)
+        elif not hasattr(source, "readline"):
+            raise TypeError(f"{source!r} is neither a path nor an open text file")
         else:
             label = name or str(getattr(source, "name", "<text>"))
             stream = source
