@@ -56,6 +56,8 @@ COMMANDS = {
     "warm": "dibs.commands.warm:warm",
 }
 
+NARROWEST = 8  # columns of a terminal that are believed
+
 # A puzzle whose first cell is blank may begin with a dash: nothing that is spelled so is an option.
 _DASHED_PUZZLE = re.compile(r"-|-[-.0-9_*?@A-Z\s|+,]{15,}")
 
@@ -96,6 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     program = argv is None
     if program:
         _plain_streams()
+        _wide_enough()
     tokens = _shielded(list(sys.argv[1:] if argv is None else argv))
     try:
         with plain_interrupts():
@@ -127,6 +130,13 @@ def _plain_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
         elif mode == "w" and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _wide_enough() -> None:
+    """Some shells say COLUMNS=0; to put a table into so few columns takes rich for ever."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) < NARROWEST:
+        del os.environ["COLUMNS"]
 
 
 def _run(tokens: list[str]) -> int:

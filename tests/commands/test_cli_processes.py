@@ -31,6 +31,14 @@ print(sorted({"numba", "torch", "llvmlite", "onnxruntime", "onnx"} & set(sys.mod
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "abc"])
+def test_a_terminal_that_says_it_has_no_columns(columns: str) -> None:
+    words = [sys.executable, "-m", "dibs", "why", "--help"]
+    environment = {**os.environ, "COLUMNS": columns}
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=PATIENCE, env=environment)
+    assert "roster.json" in done.stdout
+
+
 def test_ctrl_c_keeps_what_is_finished() -> None:
     process = start("solve", "-", *ENDLESS)
     assert process.stdin
