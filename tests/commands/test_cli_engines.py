@@ -105,6 +105,7 @@ def test_proofs(run: Run, engine: str, tmp_path: Path) -> None:
         ("--engine glucose4 --count 2", "max_solutions = 2 is for dibs' own search, not for engine glucose4"),
         ("--all --proof p", "a proof excludes at most 10,000 solutions: give --count N in place of --all"),
         ("--engine glucose4 --all", "all solutions: that is for dibs' own search, not for engine glucose4"),
+        ("--engine glucose4 --unique", "--unique is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --policy auto", "policy = 'auto' is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --level naked", "level = 'naked' is for dibs' own search, not for engine glucose4"),
         ("--engine glucose4 --order oracle", "order = 'oracle' is for dibs' own search, not for engine glucose4"),

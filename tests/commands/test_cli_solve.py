@@ -210,9 +210,11 @@ def test_neither_file_nor_puzzle(run: Run, tmp_path: Path) -> None:
     assert run("solve", tmp_path).complaint == f"{tmp_path}: is a directory"
     assert run("solve", tmp_path / "none").complaint == f"{tmp_path / 'none'}: no such file"
     assert run("solve", "none.txt").complaint == "none.txt: no such file"
-    assert run("solve", "abc").complaint.startswith("<argument>:1:3: 3 cells; ")
+    assert run("solve", "abc").complaint == "abc: no such file"
+    assert run("solve", "123").complaint.startswith("<argument>:1:3: 3 cells; ")
     assert looks_like_path("hard-17.v2.txt.gz")
-    assert not any(map(looks_like_path, [PUZZLE, PUZZLE.lower(), "....a", "1.2\n3./", "12345", BLANK]))
+    assert not any(map(looks_like_path, [PUZZLE, PUZZLE.lower(), "....a", "1.2\n3./", "12345", BLANK, "1" * 16]))
+    assert all(map(looks_like_path, ["puzzles_17", "abc", "lists/easy"]))
 
 
 def test_no_argument_on_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

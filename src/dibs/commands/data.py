@@ -18,7 +18,7 @@ from dibs.errors import Refused
 from dibs.lists import PuzzleList
 from dibs.problem.text import InputError
 from dibs.sets import InstanceSet
-from dibs.wording import one_line
+from dibs.wording import one_line, plural
 from dibs.writing import explained
 
 HELP = """\
@@ -128,7 +128,7 @@ def _import(one: InstanceSet, source: Path | None, fresh: bool) -> None:
     found, others = sets.read(one, source)
     if others:
         some = ", ".join(path.name for path in others[:NAMED]) + ", ..." * (len(others) > NAMED)
-        print(f"{source}: left out, not of {one.name}: {len(others):,} files ({some})", file=sys.stderr)
+        print(f"{source}: left out, not of {one.name}: {plural(len(others), 'file', ',')} ({some})", file=sys.stderr)
     count = sets.store(one, found, fresh)
     part = "all" if count == one.puzzles else f"{count:,} of {one.puzzles:,}"
     print(f"{one.name}: {len(found):,} instances, {part} are here: {one.path}")

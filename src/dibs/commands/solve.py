@@ -138,6 +138,8 @@ def solve(
         raise Refused(f"dibs: workers = {workers}: it must be a whole number, 1 or more")
     if cluster is not None and proof is not None:
         raise Refused("dibs: a proof is written here: give --proof or --cluster")
+    if unique and engine != "own":
+        raise Refused(f"dibs: --unique is for dibs' own search, not for engine {engine}")
     texts = [source.find(puzzle) for puzzle in puzzles or (None,)]
     if proof is not None:
         if every:

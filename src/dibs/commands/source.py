@@ -15,6 +15,7 @@ from dibs.problem.shape import Box
 from dibs.problem.text import GZIP_MAGIC, XZ_MAGIC, Source
 
 ARGUMENT = "<argument>"  # how messages call a puzzle that was given as text
+SMALLEST_LETTERED = 100  # cells of the smallest grid whose values may be letters
 _CHUNK = 1 << 20
 
 
@@ -65,9 +66,12 @@ def keep(inputs: Iterable[Input], *outputs: str | os.PathLike[str]) -> None:
 
 
 def looks_like_path(text: str) -> bool:
-    """`lists/easy`, `hard.txt`, but no puzzle: those have no slash, and more than one dot in a row or none."""
+    """`lists/easy`, `hard.txt`, `puzzles`, but no puzzle: those have no slash, more than one dot in a row or none, and
+    letters only where a cell has more than nine values."""
     return "\n" not in text and (
-        "/" in text or (".." not in text and bool(re.search(r"\w\.[a-z][a-z0-9]{0,6}$", text)))
+        "/" in text
+        or (len(text) < SMALLEST_LETTERED and text.isidentifier() and text[0].isalpha())
+        or (".." not in text and bool(re.search(r"\w\.[a-z][a-z0-9]{0,6}$", text)))
     )
 
 
