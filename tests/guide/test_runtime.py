@@ -27,6 +27,7 @@ from dibs.problem import Sudoku
 from dibs.problem.shape import shape
 from dibs.problem.structure import Instance, Structure
 from dibs.search import Options
+from dibs.search.root import roots
 from dibs.search.tree.search import TreeSearch
 from randoms import formula, latin, sudoku
 from visited import Visited, visited
@@ -126,6 +127,22 @@ def instance_of(family: str, rng: np.random.Generator) -> Instance:
             return latin(rng, int(rng.integers(2, 8)), int(rng.integers(0, 4)))
         case _:
             return formula(rng, int(rng.integers(3, 12)), float(rng.uniform(0.5, 5)))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_many_rounds_are_a_loop_that_says_the_same(
+    untrained: dict[str, Path], family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dibs.model.onnx_relational.WRITTEN_OUT", 1)
+    folder = tiny.relational(tmp_path / family, 5, family)
+    written, loop = (Denoiser.load(one, runtime="onnx") for one in (untrained[family], folder))
+    assert (folder / card.ONNX).stat().st_size < (untrained[family] / card.ONNX).stat().st_size
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        instance = instance_of(family, rng)
+        root = roots([instance], "naked")
+        states = instance.structure, root.open, root.true
+        np.testing.assert_allclose(loop.log_probabilities(*states), written.log_probabilities(*states), atol=1e-5)
 
 
 class Both:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -147,12 +146,6 @@ def parts(
     return certain, excluded, hopeless
 
 
-@cache
-def loaded(folder: Path, runtime: Runtime) -> Denoiser:
-    """Once: ONNX Runtime takes half a minute to load a graph of 256 rounds."""
-    return Denoiser.load(folder, runtime=runtime)
-
-
 @pytest.mark.parametrize("runtime", ["auto", "onnx"])
 @pytest.mark.parametrize("name", [*SHAPES])
 def test_the_denoiser_is_certain_as_well(
@@ -163,7 +156,7 @@ def test_the_denoiser_is_certain_as_well(
     shipped = [(card.Card.read(folder), folder) for folder in card.shipped().values()]
     trained = [folder for about, folder in shipped if about.kind == "relational" and about.family != "cnf"]
     for folder in (guides / "relational", *trained):
-        denoiser = loaded(folder, runtime)
+        denoiser = Denoiser.load(folder, runtime=runtime)
         certain, excluded, _ = parts(states, probe if denoiser.probes else settled)
         found = denoiser.log_probabilities(*states)
         assert found[certain].min() > -1e-6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +30,7 @@ class GraphWriter:
         self._weights: dict[str, Any] = {}
         self._inputs: list[Any] = []
         self._turned: dict[str, str] = {}
+        self._made = 0  # nodes so far, those of loops included: names are used once
 
     def input(self, name: str, kind: str, shape: list[int | str]) -> str:
         """`kind`: "FLOAT" or "INT64"; a name in the shape is a length that every call may choose."""
@@ -68,9 +70,34 @@ class GraphWriter:
     def ops(self, kind: str, outputs: int, *inputs: str, **attributes: Any) -> list[str]:
         from onnx import helper
 
-        names = [f"{kind}_{len(self._nodes)}_{i}" for i in range(outputs)]
+        names = [f"{kind}_{self._made}_{i}" for i in range(outputs)]
+        self._made += 1
         self._nodes.append(helper.make_node(kind, list(inputs), names, **attributes))
         return names
+
+    def repeated(self, times: int, x: str, shape: list[int | str], turn: Callable[[str], str]) -> str:
+        """`turn` is done so many times, from the float32 x [shape] on; its nodes are written down once."""
+        from onnx import TensorProto, helper
+
+        count, goes_on = self.ints(times), self.weight("number:true", np.array([True]))
+        outer, self._nodes = self._nodes, []
+        taken = turn("loop:x")
+        last = self.op("Identity", "loop:on")
+        body = helper.make_graph(
+            self._nodes,
+            "turn",
+            [
+                helper.make_tensor_value_info("loop:turn", TensorProto.INT64, []),
+                helper.make_tensor_value_info("loop:on", TensorProto.BOOL, [1]),
+                helper.make_tensor_value_info("loop:x", TensorProto.FLOAT, shape),
+            ],
+            [
+                helper.make_tensor_value_info(last, TensorProto.BOOL, [1]),
+                helper.make_tensor_value_info(taken, TensorProto.FLOAT, shape),
+            ],
+        )
+        self._nodes = outer
+        return self.op("Loop", count, goes_on, x, body=body)
 
     def linear(self, x: str, layer: nn.Linear, name: str) -> str:
         """x [n, in] -> [n, out]."""

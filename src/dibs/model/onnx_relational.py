@@ -19,6 +19,7 @@ without a lock, and sums go wrong. States are independent, so several threads ca
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
     from dibs.model.relational import Relational
 
 MOST_GROUPS = 4  # of a literal: cell, row, column, box
+WRITTEN_OUT = 64  # rounds: ONNX Runtime takes half a minute to load 256 of them, and no time for a loop
 
 
 def relational_graph(module: Relational, metadata: dict[str, str], family: str = "sudoku") -> ModelProto:
-    """The rounds are written out one after the other; their weights are stored once."""
+    """The rounds are written out one after the other, or are a loop where they are many; weights are stored once."""
     w = GraphWriter()
     features = w.input("features", "FLOAT", ["N", module.enter.in_features])
     if family not in ("sudoku", "latin"):
@@ -48,7 +50,8 @@ def relational_graph(module: Relational, metadata: dict[str, str], family: str =
     empty = w.op("Expand", nothing, w.op("Concat", w.op("ReduceSum", parts, keepdims=1), w.ints(1), axis=0))
     h = w.linear(features, module.enter, "enter")
     given = w.linear(features, module.given, "given")
-    for _ in range(module.rounds):
+
+    def turn(h: str) -> str:
         z = w.norm(h, module.norm, "norm")
         rows = w.op("Relu", w.linear(z, module.pre, "pre"))
         # A scatter and a gather for each column: to repeat the rows for all of them at once takes half as long again.
@@ -60,9 +63,20 @@ def relational_graph(module: Relational, metadata: dict[str, str], family: str =
         total = w.op("Add", w.linear(z, module.own, "own"), given)
         for column in flat:
             total = w.op("Add", total, w.op("Gather", outbox, column, axis=0))
-        h = w.op("Add", h, w.linear(w.op("Relu", total), module.out, "out"))
+        return w.op("Add", h, w.linear(w.op("Relu", total), module.out, "out"))
+
+    h = _rounds(w, module, h, turn)
     score = w.linear(w.norm(h, module.last, "last"), module.score, "score")
     return w.model("relational", w.op("Reshape", score, w.ints(-1)), ["N"], metadata)
+
+
+def _rounds(w: GraphWriter, module: Relational, h: str, turn: Callable[[str], str]) -> str:
+    """All rounds, from the hidden states h on."""
+    if module.rounds > WRITTEN_OUT:
+        return w.repeated(module.rounds, h, ["N", module.width], turn)
+    for _ in range(module.rounds):
+        h = turn(h)
+    return h
 
 
 def _messages(w: GraphWriter, module: Relational, parts: list[str], said: list[str] | None = None) -> list[str]:
@@ -91,7 +105,8 @@ def _of_any(w: GraphWriter, module: Relational, features: str, metadata: dict[st
         own = w.input("group_features", "FLOAT", ["G", module.group_features])
         for kind, part in enumerate(w.ops("Split", module.kinds, own, sizes, axis=0)):
             said.append(w.linear(part, cast("nn.Linear", module.about[kind]), f"about.{kind}"))
-    for _ in range(module.rounds):
+
+    def turn(h: str) -> str:
         z = w.norm(h, module.norm, "norm")
         rows = w.op("Gather", w.op("Relu", w.linear(z, module.pre, "pre")), literal, axis=0)
         sums = w.op("ScatterND", empty, to_group, rows, reduction="add")
@@ -99,7 +114,9 @@ def _of_any(w: GraphWriter, module: Relational, features: str, metadata: dict[st
         outbox = w.op("Concat", *_messages(w, module, parts, said), axis=0)
         own = w.op("Add", w.linear(z, module.own, "own"), given)
         inbox = w.op("ScatterND", own, to_literal, w.op("Gather", outbox, group, axis=0), reduction="add")
-        h = w.op("Add", h, w.linear(w.op("Relu", inbox), module.out, "out"))
+        return w.op("Add", h, w.linear(w.op("Relu", inbox), module.out, "out"))
+
+    h = _rounds(w, module, h, turn)
     score = w.linear(w.norm(h, module.last, "last"), module.score, "score")
     return w.model("relational", w.op("Reshape", score, w.ints(-1)), ["N"], metadata)
 
